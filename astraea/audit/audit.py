@@ -25,6 +25,7 @@ from astraea.core.errors import InputError
 from astraea.core.metrics import average_jct, sharing_loss
 from astraea.core.result import Result
 from astraea.experiments.lease_term import FIGURES, MOST_LEASES, recommended_term
+from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
 
 WHAT_IF: Final = ("astraea", "gandiva-fair", "tiresias-l")
@@ -189,6 +190,8 @@ def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Tr
     if trace.recorded is not None:
         job = dict(zip(trace.job_id, ids, strict=False))
         changes["recorded"] = trace.recorded.assign(job_id=trace.recorded["job_id"].map(job))
+    if trace.details is not None:
+        changes["details"] = _without_names(trace.details, tenant, people)
     if trace.history is not None:
         changes["history"] = _renamed(trace.history, tenant, people)
     return dataclasses.replace(
@@ -199,3 +202,18 @@ def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Tr
         user=np.array([people[user] for user in trace.user], dtype=object),
         **changes,
     )
+
+
+def _without_names(details: pd.DataFrame, tenant: dict[str, str], people: dict[str, str]) -> pd.DataFrame:
+    """The details with other names of accounts, users and nodes."""
+    lists = {text: hosts_of(text) for text in details["node_list"].unique()}
+    nodes = {name: f"n{k}" for k, name in enumerate(sorted(set().union(*lists.values())), 1)}
+    accounts = {name: f"account {k}" for k, name in enumerate(sorted(set(details["account"]) - set(tenant)), 1) if name}
+    names = {
+        "account": tenant | accounts,
+        "user": people,
+        "node_list": {text: ",".join(nodes[host] for host in hosts) for text, hosts in lists.items()},
+    }
+    return details.assign(**{
+        column: details[column].astype(object).map(new).fillna("").astype("category") for column, new in names.items()
+    })  # fmt: skip

@@ -4,47 +4,30 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import jinja2
-import pandas as pd
 
-from astraea.audit import pictures
+from astraea.audit import sections
 from astraea.audit.audit import Audit
 from astraea.audit.causes import Cause
-from astraea.audit.pictures import Part, figure_of, label_of, readable, section, table_of
+from astraea.audit.parts import label_of, section
 from astraea.audit.scenarios import FEW
-from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import provenance
 from astraea.core.text import counted
 from astraea.core.units import duration_text
 
-SHOWN: Final = 10
-"""Waits that the page tells of; the table beside it has all that were explained."""
-
-ROWS: Final = 40
-CLASSES: Final = 12
-"""Tenants in the table and the heat map, and in the picture of the waits: those with the most GPU-time due."""
-
 FAR: Final = 0.25
 """A replay whose average wait is further from the log than this part of it is no ground for a choice."""
 
-LIMITS: Final = (
-    "Jobs come when they came, and run for as long as they ran: users who wait less may submit more.",
-    "A job that depends on another one is submitted when it could have started. Reservations, broken or drained nodes, "
-    "and priorities given by hand are not known; nor are jobs that were cancelled before they started.",
-    "A job that was requeued is simulated with the running time of its last run, as if the earlier ones were lost.",
-    "Schedulers with leases assume that every job can save its state and resume; the simulation charges a checkpoint "
-    "and a restart each time.",
-    "One log is one history. The intervals are over its jobs; another month would differ by more.",
-)
 
-
-def write(found: Audit, shares: str, folder: Path) -> None:
+def write(found: Audit, shares: str, folder: Path, more: Sequence[dict[str, Any]] = ()) -> None:
     """Write ``index.html``, a CSV file for each table, and ``audit.json`` into an existing folder.
 
-    `shares` says where the shares come from, in a sentence.
+    `shares` says where the shares come from, in a sentence; `more` are further sections of the page, made by
+    `parts.section`, which follow the first one.
     """
     tables = {
         "waits": found.causes, "owed": found.owed, "overview": found.overview, "waits_by_tenant": found.by_tenant,
@@ -70,7 +53,7 @@ def write(found: Audit, shares: str, folder: Path) -> None:
     what = f"{counted(len(trace), 'job')} of {counted(len(trace.tenants), 'tenant')} on {size}"
     html = environment.get_template("page.html.jinja").render(
         name=trace.name, subtitle=f"{what}, {duration_text(found.end)}{when}", short=short(found, shares),
-        sections=sections(found, shares),
+        sections=all_sections(found, shares, more),
     )  # fmt: skip
     (folder / "index.html").write_text(html, encoding="utf-8")
 
@@ -79,7 +62,7 @@ def short(found: Audit, shares: str) -> list[str]:
     """The findings, most important first."""
     lines = [f"{_who(found)} {shares}".strip(), *_gap(found)]
     if len(found.causes):
-        weight = _weight(found)
+        weight = sections.time_by_cause(found)
         share = 100 * weight.iloc[0] / weight.sum()
         lines.append(
             f"The largest cause of waiting is “{weight.index[0]}”, with {share:.0f} % of the time of the "
@@ -116,11 +99,6 @@ def _gap(found: Audit) -> list[str]:
     return [f"The largest gap: {when}, {row['tenant']} was owed {owed} GPU-hours and got {got}."]
 
 
-def _weight(found: Audit) -> pd.Series[float]:
-    """Time of the waits of each cause [s], the largest first."""
-    return found.causes.groupby("cause")["wait"].sum().sort_values(ascending=False, kind="stable")
-
-
 def change(found: Audit) -> str:
     """What to change first: the largest thing that the log and the simulations agree on."""
     if not found.calibration.waited:
@@ -147,7 +125,7 @@ def change(found: Audit) -> str:
             f"{'longer' if waiting > 0 else 'shorter'}."
             f"{f' {needs}' if first['leases'] else ''}"
         )
-    weight = _weight(found)
+    weight = sections.time_by_cause(found)
     if weight.get(str(Cause.GANG), 0.0) + weight.get(str(Cause.ORDER), 0.0) > 0.5 * weight.sum():
         return (
             "Most of the waiting is for GPUs that are free: ask for shorter time limits, so that backfill can use "
@@ -156,105 +134,15 @@ def change(found: Audit) -> str:
     return "Nothing stands out: no scheduler that was tried leaves clearly fewer jobs with sharing loss than yours."
 
 
-def sections(found: Audit, shares: str) -> list[dict[str, Any]]:
-    """Everything on the page, in order."""
-    load = (
-        "All jobs were submitted at once." if math.isnan(found.utilization)
-        else f"Until the last submission, {100 * found.utilization:.0f} % of the cluster's GPU-time was in use."
-    )  # fmt: skip
+def all_sections(found: Audit, shares: str, more: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return everything on the page, in order."""
     return [
-        section("The cluster", load, figure_of(pictures.load(found.over_time, found.cluster.gpus),
-                 "GPUs in use, and GPUs that jobs waited for, over time."), *_aside(found)),
-        section("Who got what they were owed", shares, *_owed(found)),
-        section("Who waited, and why", *_why(found)),
-        section("What if", *_what_if(found)),
-        section("Which lease term", *_leases(found)),
+        section("The cluster", *sections.the_cluster(found)),
+        *more,
+        section("Who got what they were owed", shares, *sections.owed(found)),
+        section("Who waited, and why", *sections.why(found)),
+        section("What if", *sections.what_if(found)),
+        section("Which lease term", *sections.leases(found)),
         section("What to change first", change(found)),
-        section("What this cannot know", {"lines": LIMITS}),
-    ]  # fmt: skip
-
-
-def _aside(found: Audit) -> list[Part]:
-    counts = found.trace.excluded_jobs["reason"].value_counts()
-    if not len(counts):
-        return ["Every row of the log is a job of this page."]
-    text = "Rows of the log that are not among the jobs of this page:"
-    return [text, table_of(pd.DataFrame({"the row": counts.index, "rows": counts.to_numpy()}))]
-
-
-def _owed(found: Audit) -> list[Part]:
-    whole = found.owed[found.owed["period"] == 0]
-    table = pd.DataFrame(
-        {
-            "tenant": whole["tenant"],
-            "share [GPU]": whole["tenant"].map(found.quota),
-            "jobs": whole["tenant"].map(found.jobs).fillna(0).astype(int),
-            "got [GPU\u2011h]": whole["got"],
-            "owed [GPU\u2011h]": whole["owed"],
-            "got / owed": whole["rho"],
-        }
-    )
-    text = (
-        "At every moment, a tenant is owed what its jobs ask for, but no more than its share of the cluster. Below "
-        "1, it got less than that; above 1, it also used what others left."
-    )
-    some = whole.nlargest(ROWS, "owed", keep="first")["tenant"]
-    note = f" The {ROWS} that were owed most; owed.csv has all." if len(whole) > ROWS else ""
-    parts = [text + note, table_of(table[table["tenant"].isin(some)])]
-    if found.owed["period"].max() > 1:
-        shown = found.owed[found.owed["tenant"].isin(some[whole.loc[some.index, "owed"] > 0])]
-        parts.append(figure_of(pictures.fairness(shown, found.period),
-                             f"GPU-time that each tenant got over what it was owed, {found.period} by {found.period}: "
-                             "red is less, blue is more; grey cells were owed nothing."))  # fmt: skip
-    return parts
-
-
-def _why(found: Audit) -> list[Part]:
-    if not len(found.causes):
-        return ["Nobody waited."]
-    weight = found.causes.pivot_table(index="tenant", columns="cause", values="wait", aggfunc="sum", fill_value=0.0)
-    shares = (100 * weight.div(weight.sum(axis=1), axis=0))[list(_weight(found).index)].round(0).reset_index()
-    shares.columns = pd.Index(["tenant", *(f"{c} [%]" for c in shares.columns[1:])])
-    some = weight.sum(axis=1).nlargest(ROWS, keep="first").index
-    many = f" (of the {ROWS} tenants that waited longest; waits.csv has all)" if len(shares) > ROWS else ""
-    longest = found.causes.sort_values("wait", ascending=False, kind="stable").head(SHOWN)
-    return [
-        "The longest waits until the first start:",
-        {"lines": [f"Job {why}." for why in longest["why"]]},
-        f"What the longest waits of each tenant were for, in percent of their time{many}:",
-        table_of(shares[shares["tenant"].isin(some)]),
+        section("What this cannot know", {"lines": sections.LIMITS}),
     ]
-
-
-def _what_if(found: Audit) -> list[Part]:
-    names = {found.replay: f"{label_of(found.replay)}, replayed"}
-    table = found.overview.assign(scheduler=[names.get(n, label_of(n)) for n in found.overview["scheduler"]])
-    s = found.settings
-    rounds = (
-        f"Rounds are {s.interval:g} s apart; a checkpoint costs {s.checkpoint_overhead:g} s and a restart "
-        f"{s.restart_overhead:g} s. A job has sharing loss if, over its life, it got less than "
-        f"{100 * SHARING_LOSS:g} % of its part of its tenant's share."
-    )
-    out = (
-        f" {counted(found.left_out, 'job')} asked for more GPUs than the whole share of the tenant, which schedulers "
-        "with quotas can never run. They are in no row and no simulation here, but in the log the others ran, and "
-        "waited, beside them: compare with the replay."
-        if found.left_out else ""
-    )  # fmt: skip
-    tenants = list(found.owed[found.owed["period"] == 0].nlargest(CLASSES, "owed", keep="first")["tenant"])
-    by_tenant = found.by_tenant[found.by_tenant["tenant"].isin(tenants)]
-    which = f" of the {CLASSES} tenants that were owed most" if len(found.quota) > CLASSES else " of each tenant"
-    return [
-        found.calibration.sentence,
-        f"The same jobs under other schedulers. {rounds}{out}",
-        table_of(readable(table)),
-        figure_of(pictures.waits(by_tenant, "tenant", found.replay),
-                f"Average wait of the jobs{which}, with 95 % intervals."),
-        figure_of(pictures.waits(found.by_size, "size", found.replay),
-                "Average wait of small and large gangs, with 95 % intervals."),
-    ]  # fmt: skip
-
-
-def _leases(found: Audit) -> list[Part]:
-    text, outcomes = found.lease_term, found.lease_terms.drop(columns="lease_term").drop_duplicates()
-    return [text] if len(outcomes) == 1 else [text, table_of(readable(found.lease_terms))]

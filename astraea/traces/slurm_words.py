@@ -22,6 +22,9 @@ ENDED: Final = {
 
 STATES: Final = (*WAITING, *REQUEUED, *RUNNING, *ENDED)
 
+MOST_NODES: Final = 100_000
+"""Names that one list may be short for."""
+
 _NO_VALUE: Final = tuple(2**bits - k for bits in (32, 64) for k in (1, 2))
 """Slurm's infinite, and its no value, where the JSON does not say so."""
 
@@ -36,15 +39,43 @@ def gpus_of(tres: str) -> int:
     return total[0] if total else sum(number for _, number in found)
 
 
+def hosts_of(nodes: str) -> tuple[str, ...]:
+    """Return the names in a list of nodes, ``n[01-03,7],gpu1``; none for ``None assigned``."""
+    if nodes in ("", "None assigned", "None", "(null)", "Unknown"):
+        return ()
+    found = []
+    for part in re.findall(r"(?:[^,\[]|\[[^\]]*\]?)+", nodes):
+        names = [""]
+        for text, inside in re.findall(r"([^\[]*)(?:\[([^\]]*)\]?)?", part):
+            numbers = _numbers(inside) if inside else [""]
+            if len(names) * len(numbers) > MOST_NODES:  # no cluster has so many
+                return (nodes,)
+            names = [name + text + number for name in names for number in numbers]
+        found += names
+    return tuple(found)
+
+
+def _numbers(ranges: str) -> list[str]:
+    """Numbers of ``01-03,7``, with their leading zeros."""
+    found: list[str] = []
+    for part in ranges.split(","):
+        first, _, last = part.partition("-")
+        if first.isdecimal() and last.isdecimal() and int(first) <= int(last) < int(first) + MOST_NODES:
+            found += [str(k).zfill(len(first)) for k in range(int(first), int(last) + 1)]
+        else:
+            found.append(part)
+    return found
+
+
 def number_of(value: Any) -> int | None:
-    """Read a number of Slurm's JSON, None if it is not set, or infinite.
+    """Read a number of Slurm's JSON, None if it is not set, infinite, or below 0.
 
     Newer versions write ``{"set": true, "infinite": false, "number": 5}``.
     """
     if isinstance(value, dict):
         value = value["number"] if value.get("set") and not value.get("infinite") else None
     number = None if value in (None, "") else int(value)
-    return None if number in _NO_VALUE else number
+    return None if number is None or number < 0 or number in _NO_VALUE else number
 
 
 def state_of(value: Any) -> str:

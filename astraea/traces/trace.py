@@ -70,6 +70,8 @@ class Trace:
         What a reader found and could not use as a job; of a Slurm log also tenant, demand [GPU] and submit_time [s].
     recorded : DataFrame or None, columns job_id, start, end
         When each job held its GPUs, on the trace's clock [s]: a row per run, in order of start; where a log tells it.
+    details : DataFrame or None, columns of `columns.DETAILS`
+        What else a log tells of each job, a row per job in the order of the trace. No part of the digest.
     """
 
     name: str
@@ -91,6 +93,7 @@ class Trace:
     history: Trace | None = None
     excluded_jobs: pd.DataFrame = field(default_factory=no_excluded_jobs)
     recorded: pd.DataFrame | None = None
+    details: pd.DataFrame | None = None
 
     def __len__(self) -> int:
         return len(self.job_id)
@@ -110,6 +113,7 @@ class Trace:
         history: Trace | None = None,
         excluded_jobs: pd.DataFrame | None = None,
         recorded: pd.DataFrame | None = None,
+        details: pd.DataFrame | None = None,
         places: list[str] | None = None,
     ) -> Trace:
         """Check a table of jobs and make it a trace.
@@ -118,6 +122,8 @@ class Trace:
         ----------
         jobs : DataFrame
             Columns `job_id`, `tenant` (name), `demand`, `submit_time`, `duration`, and any of `columns.OPTIONAL`.
+        details : DataFrame, optional
+            A row for each row of `jobs`, in their order.
         weights : dict, optional
             Weight of every tenant; all tenants that are named exist, with jobs or without. Equal weights if not given.
         places : list of str, optional
@@ -142,6 +148,7 @@ class Trace:
             history=history,
             excluded_jobs=no_excluded_jobs() if excluded_jobs is None else excluded_jobs.reset_index(drop=True),
             recorded=recorded,
+            details=None if details is None else details.iloc[order].reset_index(drop=True),
             **{c: columns[c][order] for c in (*REQUIRED, *OPTIONAL) if c != "tenant"},
         )
 
@@ -181,6 +188,8 @@ class Trace:
         fields: dict[str, Any] = {c: getattr(self, c)[rows] for c in (*REQUIRED, *OPTIONAL)}
         if self.recorded is not None:
             fields["recorded"] = self.recorded[self.recorded["job_id"].isin(fields["job_id"])].reset_index(drop=True)
+        if self.details is not None:
+            fields["details"] = self.details.iloc[rows].reset_index(drop=True)
         return dataclasses.replace(self, **{**fields, **changes})
 
     def window(self, start: float, end: float) -> Trace:

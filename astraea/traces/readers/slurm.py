@@ -27,6 +27,7 @@ from astraea.core.arrays import BoolArray, FloatArray, TextArray
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_DEMAND, refuse, refuse_others
+from astraea.traces.readers.slurm_details import details_of
 from astraea.traces.readers.slurm_files import TENANTS, read_columns, read_json_jobs, read_sshare
 from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, Table, read_shares, read_text
 from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, STATES, WAITING, gpus_of
@@ -100,7 +101,7 @@ def read_slurm(path: Path, tenant: str, weights: Weights) -> tuple[Rows, dict[st
             **seconds,
         }
     )
-    return _jobs(rows, table, pd.Timestamp(origin)), shares
+    return _jobs(rows, table, pd.Timestamp(origin))._replace(details=details_of(table)), shares
 
 
 def _weights(tenant: str, given: Weights) -> tuple[dict[str, float] | None, dict[str, str] | None]:

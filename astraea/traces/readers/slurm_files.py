@@ -33,6 +33,13 @@ def read_columns(path: Path, text: str) -> Table:
     return table_of(path, names, rows, [number for number, _ in lines], hint)
 
 
+FLAGS: Final = {
+    "STARTED_ON_SCHEDULE": "SchedMain", "STARTED_ON_BACKFILL": "SchedBackfill", "STARTED_ON_SUBMIT": "SchedSubmit",
+    "START_RECEIVED": "StartReceived",
+}  # fmt: skip
+"""What the JSON calls a flag, and ``sacct -P``."""
+
+
 class Shares(NamedTuple):
     """Shares in the whole, by account: of those without accounts below, of those right below the root; whose is whose.
 
@@ -126,4 +133,14 @@ def _flat(job: dict[str, Any]) -> dict[str, str]:
         "State": state_of(state),
         "ElapsedRaw": str(number_of(time.get("elapsed")) or 0),
         "TimelimitRaw": "UNLIMITED" if limit is None else str(limit),
+        "Reason": str(job["state"].get("reason") or ""),
+        "Flags": ",".join(FLAGS.get(flag, flag) for flag in job.get("flags") or ()),
+        "Constraints": str(job.get("constraints") or ""),
+        "Priority": str(number_of(job.get("priority")) or ""),
+        "NodeList": str(job.get("nodes") or ""),
+        "Restarts": _text(number_of(job.get("restart_cnt"))),
     }
+
+
+def _text(number: int | None) -> str:
+    return "" if number is None else str(number)

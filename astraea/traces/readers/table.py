@@ -236,8 +236,8 @@ def reasons(n: int, *rules: tuple[Any, str]) -> TextArray:
 class Rows(NamedTuple):
     """What a reader found: columns of `Trace.from_frame` with `reason` (empty for a job), and the places.
 
-    `origin` and `recorded` are as in `Trace`, `id_column` is what the source calls `job_id`, and `aside` are the
-    columns that are kept of the rows that are set aside.
+    `origin`, `recorded` and `details` are as in `Trace`, `id_column` is what the source calls `job_id`, and `aside` are
+    the columns that are kept of the rows that are set aside.
     """
 
     frame: pd.DataFrame
@@ -246,6 +246,7 @@ class Rows(NamedTuple):
     id_column: str = "job_id"
     recorded: pd.DataFrame | None = None
     aside: Sequence[str] = ("job_id", "reason")
+    details: pd.DataFrame | None = None
 
 
 def tenant_of(path: Path, *endings: str) -> str:
@@ -270,7 +271,7 @@ def read_shares(source: str | Path | Mapping[str, float] | None) -> dict[str, fl
 
 def assemble(found: Rows, name: str, weights: dict[str, float] | None) -> Trace:
     """Make the trace of checked rows; tenants have equal weights if none are given."""
-    rows, where, origin, id_column, recorded, columns = found
+    rows, where, origin, id_column, recorded, columns, details = found
     ids = rows["job_id"].to_numpy(dtype=object)
     refuse(pd.Series(ids).duplicated(), ids, id_column, where, "unique")
     kept = np.flatnonzero(rows["reason"] == "")
@@ -282,5 +283,6 @@ def assemble(found: Rows, name: str, weights: dict[str, float] | None) -> Trace:
     jobs = rows.drop(columns="reason").iloc[kept].fillna({"weight": 1.0, "sensitivity": 1.0, "state": STATES[0]})
     places = [where[i] for i in kept]
     return Trace.from_frame(
-        jobs, name=name, weights=weights, origin=origin, excluded_jobs=aside, recorded=recorded, places=places
-    )
+        jobs, name=name, weights=weights, origin=origin, excluded_jobs=aside, recorded=recorded, places=places,
+        details=None if details is None else details.iloc[kept],
+    )  # fmt: skip

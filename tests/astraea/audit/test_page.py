@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections import Counter
@@ -19,7 +20,7 @@ from workloads import few
 
 from astraea.audit.audit import anonymous, audit, with_those_who_wait
 from astraea.audit.page import change, short, write
-from astraea.audit.pictures import cells_of
+from astraea.audit.parts import cells_of
 from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
@@ -120,8 +121,11 @@ def test_nobody_is_named_and_no_number_moves(made: Path) -> None:
 
 def test_a_history_is_nameless_too() -> None:
     trace = recorded("a1 1 0 0 10", "b1 1 5 5 9", "a2 1 20 20 30").window(15, 40)
-    found = anonymous(trace)
+    details = pd.DataFrame({"account": ["a", "secret"], "user": ["a", "b"], "node_list": ["gold[1-2]", "gold2"]})
+    found = anonymous(dataclasses.replace(trace, history=dataclasses.replace(trace.history, details=details)))
     assert found.tenants == ("A", "B")
+    assert found.history is not None and found.history.details is not None
+    assert found.history.details.to_numpy().tolist() == [["A", "user 1", "n1,n2"], ["account 1", "user 2", "n2"]]
     assert found.history is not None
     assert found.history.frame[["tenant", "user"]].to_numpy().tolist() == [["A", "user 1"], ["B", "user 2"]]
     assert found.user.tolist() == ["user 1"]

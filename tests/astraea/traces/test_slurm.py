@@ -17,6 +17,7 @@ from astraea.cluster.observed import observed
 from astraea.core.errors import InputError
 from astraea.traces.readers import read_trace, slurm
 from astraea.traces.readers.table import NO_GPU, NO_TIME
+from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
 
 HEAD = "JobID|Account|User|Partition|QOS|Submit|Eligible|Start|End|State|ElapsedRaw|TimelimitRaw|ReqTRES|AllocTRES"
@@ -81,6 +82,32 @@ def test_typed_gpus(tmp_path: Path) -> None:
     }
     rows = [row(str(k), 0, 1, 9, tres) for k, tres in enumerate(gpus)]
     assert read(tmp_path, *rows).demand.tolist() == list(gpus.values())
+
+
+def test_details(tmp_path: Path) -> None:
+    head = "JobID|Account|Submit|Start|End|State|AllocTRES|ReqTRES|ReqMem|NNodes|NodeList|Reason|Flags|Priority"
+    moments = "|".join(map(at, (0, 1, 9)))
+    one = f"1|vision|{moments}|COMPLETED|cpu=8,gres/gpu:a100=4|cpu=4,mem=1.5G|512Mn|2|n[1-2]|None|SchedMain|17"
+    two = f"2|speech|{moments}|COMPLETED|gres/gpu=1||512Mn|2|None assigned|QOSMaxJobsPerUserLimit||"
+    details = read(tmp_path, one, two, head=head).details
+    assert details is not None
+    assert details.astype(object).where(details.notna(), None).to_dict("list") == {
+        "account": ["vision", "speech"], "user": ["", ""], "partition": ["", ""], "qos": ["", ""],
+        "constraint": ["", ""], "gpu_type": ["a100", ""], "cpus": [4, None], "memory": [1536, 1024], "nodes": [2, 2],
+        "node_list": ["n[1-2]", ""], "reason": ["", "QOSMaxJobsPerUserLimit"], "flags": ["SchedMain", ""],
+        "priority": [17, None], "restarts": [None, None],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("nodes", "names"),
+    [
+        ("n[1-3,7]", "n1 n2 n3 n7"), ("n1,gpu[08-10]", "n1 gpu08 gpu09 gpu10"), ("r[1-2]n[1-2]", "r1n1 r1n2 r2n1 r2n2"),
+        ("a[1-2]-ib", "a1-ib a2-ib"), ("None assigned", ""), ("n[1-999999999]", "n1-999999999"), ("n[", "n"),
+    ],
+)  # fmt: skip
+def test_names_of_nodes(nodes: str, names: str) -> None:
+    assert hosts_of(nodes) == tuple(names.split())
 
 
 def test_limits_in_words(tmp_path: Path) -> None:

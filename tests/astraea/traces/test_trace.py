@@ -57,8 +57,9 @@ def trace() -> Trace:
     aside = pd.DataFrame({"job_id": ["x", "y"], "reason": ["asks for 0 GPUs", "ran for 0 s"]}, dtype=object)
     weights = {"north": 3.0, "south": 1 / 3, "idle": 2.0}
     made = Trace.from_frame(
-        table(), name="t", weights=weights, excluded_jobs=aside, origin=pd.Timestamp("2020-04-01 00:00:07")
-    )
+        table(), name="t", weights=weights, excluded_jobs=aside, origin=pd.Timestamp("2020-04-01 00:00:07"),
+        details=pd.DataFrame({"account": table()["job_id"], "cpus": np.arange(6.0)}),
+    )  # fmt: skip
     return made.window(200.0, 600.0)
 
 
@@ -69,6 +70,16 @@ def test_order_is_submit_time_then_number(seed: int) -> None:
     turned = Trace.from_frame(jobs.sample(frac=1, random_state=seed))
     assert turned.digest == Trace.from_frame(jobs).digest
     assert turned.job_id.tolist() == [str(i) for i in range(30)]
+
+
+def test_details_go_with_their_jobs(trace: Trace) -> None:
+    changed = trace.with_weights({"north": 1.0, "south": 2.0, "idle": 1.0}), trace.head(2), trace.scale_load(2.0)
+    for one in (trace, trace.history, *changed):
+        assert one is not None and one.details is not None
+        assert one.details["account"].tolist() == one.job_id.tolist()
+    assert dataclasses.replace(trace, details=None).digest == trace.digest
+    turned = Trace.from_frame(table().iloc[::-1], details=pd.DataFrame({"account": table()["job_id"].iloc[::-1]}))
+    assert turned.details is not None and turned.details["account"].tolist() == turned.job_id.tolist()
 
 
 def test_a_changed_frame_changes_no_trace(trace: Trace) -> None:

@@ -1,0 +1,77 @@
+"""Parts of a page, as its template takes them: sections, tables, and pictures inside the page."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from base64 import b64encode
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from astraea.core.units import SECONDS, unit_for
+from astraea.plots import charts
+
+Part = str | dict[str, Any]
+"""A paragraph, or the lines of a list, the columns and rows of a table, the source of a picture and what it shows."""
+
+
+def section(title: str, *parts: Part) -> dict[str, Any]:
+    """A section with a title, and an address made of it."""
+    return {"id": title.lower().replace(" ", "-").replace(",", ""), "title": title, "parts": list(parts)}
+
+
+def figure_of(fig: Figure, text: str) -> Part:
+    """A picture, an SVG inside the page, with what it shows; the figure is closed."""
+    buffer = io.BytesIO()
+    with charts.style():
+        fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    plt.close(fig)
+    return {"text": text, "source": f"data:image/svg+xml;base64,{b64encode(buffer.getvalue()).decode()}"}
+
+
+def table_of(table: pd.DataFrame) -> Part:
+    """A table, with its cells as text."""
+    columns = [str(column) for column in table]
+    cells = [cells_of(table.iloc[:, k]) for k in range(len(columns))]
+    return {"columns": columns, "rows": list(zip(*cells, strict=True))}
+
+
+def cells_of(column: pd.Series[Any]) -> list[str]:
+    """A column as text, its numbers with as many places as tell the largest to three digits."""
+    if not pd.api.types.is_numeric_dtype(column):
+        return column.astype(str).tolist()
+    if pd.api.types.is_integer_dtype(column):
+        return [f"{value:,}" for value in column]
+    values = column.to_numpy(dtype=float)
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    whole = bool(np.all((values == np.round(values)) | np.isnan(values)))
+    places = 0 if whole else next((k for k in range(4) if round(largest, k) >= 10 ** (2 - k)), 4)
+    return ["–" if math.isnan(value) else f"{value:,.{places}f}" for value in values]
+
+
+def label_of(scheduler: str) -> str:
+    """A scheduler's name without mathematics."""
+    return re.sub(r"\$_\{\\mathrm\{(\w+)\}\}\$", r" \1", charts.look(scheduler).label)
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """Columns as people call them, with units: times of all columns in one, shares in percent."""
+    names = [str(column) for column in table]
+    shares = [c for c in names if c in ("sharing_loss", "utilization", "overhead_share")]
+    times = [c for c in names if c.endswith(("_wait", "_jct"))]
+    unit = unit_for(float(table["average_jct"].max()))
+    shown = table.copy()
+    shown[shares] *= 100
+    shown[times] /= SECONDS[unit]
+    units = dict.fromkeys(shares, " [%]") | dict.fromkeys(times, f" [{unit}]") | {"lease_term": " [s]"}
+    words = {
+        "average_jct": "average JCT",
+        "utilization": "in use until the last submission",
+        "overhead_share": "checkpoints and restarts, of the JCT",
+    }
+    return shown.rename(columns={c: words.get(c, c.replace("_", " ")) + units.get(c, "") for c in names})

@@ -1,0 +1,88 @@
+"""What a log of Slurm tells of each job beside times and GPUs: `Trace.details`.
+
+Source: the manual page of sacct (slurm.schedmd.com/sacct.html).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.arrays import FloatArray
+from astraea.traces.columns import DETAILS
+from astraea.traces.readers.table import Table
+
+_COLUMNS: Final = {
+    "account": ("Account",), "user": ("User",), "partition": ("Partition",), "qos": ("QOS",),
+    "constraint": ("Constraints",), "node_list": ("NodeList",), "reason": ("Reason",), "flags": ("Flags",),
+    "priority": ("Priority",), "restarts": ("Restarts",), "nodes": ("NNodes", "AllocNodes", "ReqNodes"),
+    "cpus": ("ReqCPUS", "NCPUS", "AllocCPUS"),
+}  # fmt: skip
+"""The first of these columns that a log has."""
+
+_RESOURCES: Final = {"cpus": "cpu", "memory": "mem", "nodes": "node"}
+_UNITS: Final = {"K": 1 / 1024, "M": 1.0, "": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)(?:([nc])?)")
+_NONE: Final = ("None", "None assigned", "Unknown", "(null)", "N/A")
+
+
+def details_of(table: Table) -> pd.DataFrame:
+    """Columns of `DETAILS`, a row per row of the log; what cannot be read is unknown."""
+    found: dict[str, Any] = {}
+    for name, unknown in DETAILS.items():
+        column = next((c for c in _COLUMNS.get(name, ()) if c in table.columns), None)
+        if column is None:
+            found[name] = np.full(len(table), unknown, dtype=object if unknown == "" else float)
+        elif unknown == "":
+            text = table.words(column)
+            found[name] = np.where(np.isin(text.astype(str), _NONE), "", text)
+        else:
+            found[name] = pd.to_numeric(pd.Series(table.words(column)), errors="coerce").to_numpy(dtype=np.float64)
+    asked = _of_each(table, ("ReqTRES", "AllocTRES"), _tres_of)
+    for name, resource in _RESOURCES.items():
+        of_tres = np.array([_size(tres.get(resource, "")) for tres in asked])
+        found[name] = np.where(np.isnan(found[name]) | (name == "nodes") & ~(found[name] > 0), of_tres, found[name])
+    if "ReqMem" in table.columns:
+        found["memory"] = np.where(np.isnan(found["memory"]), _asked_memory(table, found), found["memory"])
+    types = _of_each(table, ("AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES"), _types_of)
+    found["gpu_type"] = np.array(types, dtype=object)
+    return pd.DataFrame({name: pd.Categorical(found[name]) if u == "" else found[name] for name, u in DETAILS.items()})
+
+
+def _of_each(table: Table, columns: tuple[str, ...], read: Any) -> list[Any]:
+    """What `read` finds in the first column of each row in which it finds anything, or else in nothing."""
+    known: dict[str, Any] = {}
+    out: list[Any] = [read("")] * len(table)
+    for column in reversed([c for c in columns if c in table.columns]):
+        for row, text in enumerate(table.columns[column]):
+            if text not in known:
+                known[text] = read(text)
+            out[row] = known[text] or out[row]
+    return out
+
+
+def _tres_of(text: str) -> dict[str, str]:
+    """Resources of ``cpu=8,mem=4G``."""
+    return {name: count for name, _, count in (part.partition("=") for part in text.split(",")) if count}
+
+
+def _types_of(text: str) -> str:
+    """Types of the GPUs of ``gres/gpu:a100=4``, or of ``gpu:a100:4`` before Slurm 20.11."""
+    return ",".join(sorted(set(re.findall(r"(?:gres/gpu:|(?<![\w/])gpu:(?!\d+(?:,|$)))([^=:,(]+)", text))))
+
+
+def _size(text: str) -> float:
+    """A number with a unit, in MB where it is memory; NaN if it is none."""
+    found = _SIZE.fullmatch(text)
+    return float(found[1]) * _UNITS[found[2]] if found else float("nan")
+
+
+def _asked_memory(table: Table, found: dict[str, Any]) -> FloatArray:
+    """ReqMem [MB]: ``4000Mn`` is per node, ``2Gc`` per core, ``4G`` in all (Slurm 21.08 and newer)."""
+    text = table.words("ReqMem")
+    units = np.array([t[-1:] for t in text], dtype=object)
+    many = np.where(units == "n", found["nodes"], np.where(units == "c", found["cpus"], 1.0))
+    return np.array([_size(t) for t in text]) * many
