@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astraea.audit import causes, history, recorded, scenarios
+from astraea.audit import causes, history, reasons, recorded, scenarios
 from astraea.audit.scenarios import AS_IT_WAS, Calibration, calibration
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
@@ -60,7 +60,7 @@ class Audit(NamedTuple):
     left_out: int  #: jobs that schedulers with quotas could never run, and which are in no comparison
     period: str  #: what a period of `owed` is called
     owed: pd.DataFrame
-    causes: pd.DataFrame  #: of `causes.causes`, the longest waits
+    causes: pd.DataFrame  #: of `causes.causes`, the longest waits, with the columns of `reasons.beside`
     overview: pd.DataFrame
     by_tenant: pd.DataFrame
     by_size: pd.DataFrame
@@ -87,7 +87,7 @@ def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = 
     who, waiting = recorded.waits(trace, runs), recorded.still_waiting(trace)
     bounds, period = scenarios.periods(max(end, float(waiting["submit_time"].max())) if len(waiting) else end)
     longest = _longest((who["until"] - who["since"]).to_numpy(), who["tenant"].to_numpy())
-    found = causes.causes(trace, runs, cluster, who.iloc[longest])
+    found = reasons.beside(causes.causes(trace, runs, cluster, who.iloc[longest]), trace)
 
     common, aside = split_off_impossible(trace, cluster)
     replayed = simulate(trace, cluster, own, settings=settings, keep_log=True)

@@ -2,8 +2,8 @@
 
 Every moment of a wait has one cause, the first of these that is true:
 
-- `QUOTA`: enough GPUs are free, but with the job its tenant would have more than its quota, in a log in which no tenant
-  ever had more than that: the quotas are walls.
+- `QUOTA`: enough GPUs are free, but with the job a limit that is known (`Rules.cap`) would be passed; where none are
+  known, its tenant would have more than its quota, in a log in which no tenant ever had more: the quotas are walls.
 - `ORDER`: the gang surely has room (so many GPUs are free that some nodes must have it), but does not start: they are
   kept for a job ahead of it.
 - `GANG`: enough GPUs are free, but not so many that the gang must have room: they lie on nodes that it cannot have
@@ -27,6 +27,7 @@ import pandas as pd
 
 from astraea.audit.recorded import Log
 from astraea.cluster.cluster import Cluster
+from astraea.cluster.rules import Rules
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
 from astraea.core.text import counted
 from astraea.core.units import duration_text
@@ -48,14 +49,16 @@ NAMED: Final = 3
 """Jobs or tenants that a sentence names."""
 
 
-def causes(trace: Trace, runs: pd.DataFrame, cluster: Cluster, who: pd.DataFrame) -> pd.DataFrame:
+def causes(
+    trace: Trace, runs: pd.DataFrame, cluster: Cluster, who: pd.DataFrame, rules: Rules | None = None
+) -> pd.DataFrame:
     """Find out why some jobs waited.
 
-    `runs` are those of `observed.recorded_runs`, `who` rows of `recorded.waits`, of which those are left out that did
-    not wait. The columns are job_id, tenant, demand [GPU], since, until, wait [s], still, cause, the seconds of each
-    cause, and the sentence `why`.
+    `runs` are those of `observed.recorded_runs`, `rules` those of the cluster if they are known, `who` rows of
+    `recorded.waits`, of which those are left out that did not wait. The columns are job_id, tenant, demand [GPU],
+    since, until, wait [s], still, cause, the seconds of each cause, and the sentence `why`.
     """
-    log = Log(trace, runs, cluster)
+    log = Log(trace, runs, cluster, rules)
     rows = [_explained(log, wait) for wait in who[who["until"] > who["since"]].itertuples()]
     names = ["job_id", "tenant", "demand", "since", "until", "wait", "still", "cause", *Cause, "why"]
     return pd.DataFrame(rows, columns=names)
@@ -75,8 +78,9 @@ def _explained(log: Log, w: Any) -> dict[str, object]:
     poorer = _poorer(log, w, lo, hi, later, owners)
     fairly = np.concatenate([[0], np.cumsum(np.where(poorer, log.gpus[lo:hi], 0))])
     room = free >= w.demand
-    sure = log.has_room(int(w.demand), free)
-    walled = room & log.has_walls & (log.held(t, times[:-1]) + w.demand > log.quota[t])
+    job = None if w.still else int(w.later) - 1
+    sure = log.has_room(int(w.demand), job, free)
+    walled = room & log.walled(t, int(w.demand), job, times[:-1])
     overtaken = ~room & (free + passed >= w.demand)
     masks = {
         Cause.QUOTA: walled,
@@ -127,6 +131,8 @@ def _sentence(
     if cause in (Cause.QUOTA, Cause.ORDER, Cause.GANG):
         mean = round(float(np.average(free, weights=lasts)))
         if cause is Cause.QUOTA:
+            if log.rules is not None:
+                return f"{head}: for {long}, {_were(mean)} free on average, but with it a limit would have been passed"
             tenant, quota = trace.tenants[int(w.tenant)], _gpus(int(log.quota[int(w.tenant)]))
             more = f"but with it {tenant} would have had more than its quota of {quota}"
             return f"{head}: for {long}, {_were(mean)} free on average, {more}"

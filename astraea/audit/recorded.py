@@ -9,6 +9,7 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
+from astraea.cluster.rules import Rules
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
 from astraea.traces.readers.slurm import WAITS
 from astraea.traces.trace import Trace
@@ -46,15 +47,19 @@ def waits(trace: Trace, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 class Log:
-    """The recorded runs, as steps: who holds how much, and how much each tenant has used."""
+    """The recorded runs, as steps: who holds how much, how much each tenant has used, and what limits there are.
 
-    def __init__(self, trace: Trace, runs: pd.DataFrame, cluster: Cluster) -> None:
+    The limits are those of `rules`; without rules, quotas are limits where no tenant ever had more.
+    """
+
+    def __init__(self, trace: Trace, runs: pd.DataFrame, cluster: Cluster, rules: Rules | None = None) -> None:
         job = np.concatenate([runs["job"], runs["job"]])
         time = np.concatenate([runs["start"], runs["end"]])
         change = np.concatenate([np.ones(len(runs), np.int64), -np.ones(len(runs), np.int64)])
         order = np.lexsort((change, time))
-        self.trace, self.cluster, self.job, self.time = trace, cluster, job[order], time[order]
-        self.gpus = change[order] * trace.demand[self.job]
+        self.trace, self.cluster, self.rules, self.job, self.time = trace, cluster, rules, job[order], time[order]
+        self.change = change[order]
+        self.gpus = self.change * trace.demand[self.job]
         self.free = cluster.gpus - np.cumsum(self.gpus)
         self.quota = whole(quotas(trace, cluster.gpus))
         of = [np.flatnonzero(trace.tenant[self.job] == t) for t in range(len(trace.tenants))]
@@ -70,11 +75,36 @@ class Log:
         """GPUs that tenant `t` holds from some times on [GPU]."""
         return self.held_of[t][np.searchsorted(self.times_of[t], times, side="right") - 1]
 
-    def has_room(self, demand: int, free: IntArray) -> BoolArray:
-        """Whether a gang must have room, however the free GPUs lie: on a node, or on as many whole ones as it needs."""
-        nodes, size = self.cluster.nodes, self.cluster.gpus_per_node
-        whole_ones = nodes - (self.cluster.gpus - free) >= -(-demand // size)
-        return whole_ones | ((free > nodes * (demand - 1)) & (demand <= size))
+    def walled(self, t: int, demand: int, job: int | None, times: FloatArray) -> BoolArray:
+        """Whether one more job of tenant `t` would be above a limit at some times; `job` is None if it waits still."""
+        if self.rules is None:
+            return np.asarray(self.has_walls & (self.held(t, times) + demand > self.quota[t]))
+        out = np.zeros(len(times), dtype=bool)
+        for cap, takes in zip(self.rules.caps[job], self.rules.takes[job], strict=True) if job is not None else ():
+            if cap >= 0:
+                rows = np.searchsorted(self.time, times, side="right")
+                out |= self._taken(int(cap))[rows] + takes > self.rules.cap[cap]
+        return out
+
+    def _taken(self, cap: int) -> FloatArray:
+        """What all jobs together take of a limit before the first event, and after each."""
+        assert self.rules is not None
+        takes = np.where(self.rules.caps == cap, self.rules.takes, 0.0).sum(axis=1)
+        return np.concatenate([[0.0], np.cumsum(self.change * takes[self.job])])
+
+    def has_room(self, demand: int, job: int | None, free: IntArray) -> BoolArray:
+        """Whether a gang must have room however the free GPUs lie; never for one that may need certain nodes."""
+        sizes, asked = self.cluster.node_gpus, 0
+        if self.rules is not None:
+            sizes = sizes[self.rules.allowed[self.rules.kind[job]]] if job is not None else sizes[:0]
+            asked = int(self.rules.nodes[job]) if job is not None else 0
+        elif job is not None and self.trace.details is not None and self.trace.details["constraint"].iloc[job] != "":
+            return np.zeros(len(free), dtype=bool)
+        nodes = asked or -(-demand // self.cluster.gpus_per_node)
+        each = -(-demand // nodes) if asked else min(demand, self.cluster.gpus_per_node)
+        # to leave no room, so many GPUs must be held on all but nodes - 1 of those that are large enough
+        costs = np.sort(sizes[sizes >= each]) - each + 1
+        return np.asarray(self.cluster.gpus - free < costs[: max(0, len(costs) - nodes + 1)].sum())
 
     def usage(self, t: int, times: FloatArray) -> FloatArray:
         """GPU-time that tenant `t` had used by some times, for its weight [GPU-s]."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
-from astraea.audit import pictures
+from astraea.audit import pictures, reasons
 from astraea.audit.audit import Audit
 from astraea.audit.parts import Part, figure_of, label_of, readable, table_of
 from astraea.core.metrics import SHARING_LOSS
@@ -80,15 +80,15 @@ def owed(found: Audit) -> list[Part]:
 
 
 def time_by_cause(found: Audit) -> pd.Series[float]:
-    """Time of the waits of each cause [s], the largest first."""
-    return found.causes.groupby("cause")["wait"].sum().sort_values(ascending=False, kind="stable")
+    """Time of the waits of each cause that is shown [s], the largest first."""
+    return found.causes.groupby("shown")["wait"].sum().sort_values(ascending=False, kind="stable")
 
 
 def why(found: Audit) -> list[Part]:
     """The longest waits, and the causes by tenant."""
     if not len(found.causes):
         return ["Nobody waited."]
-    weight = found.causes.pivot_table(index="tenant", columns="cause", values="wait", aggfunc="sum", fill_value=0.0)
+    weight = found.causes.pivot_table(index="tenant", columns="shown", values="wait", aggfunc="sum", fill_value=0.0)
     shares = (100 * weight.div(weight.sum(axis=1), axis=0))[list(time_by_cause(found).index)].round(0).reset_index()
     shares.columns = pd.Index(["tenant", *(f"{c} [%]" for c in shares.columns[1:])])
     some = weight.sum(axis=1).nlargest(ROWS, keep="first").index
@@ -96,10 +96,36 @@ def why(found: Audit) -> list[Part]:
     longest = found.causes.sort_values("wait", ascending=False, kind="stable").head(SHOWN)
     return [
         "The longest waits until the first start:",
-        {"lines": [f"Job {why}." for why in longest["why"]]},
+        {"lines": [f"Job {_with_reason(wait)}." for wait in longest.itertuples()]},
         f"What the longest waits of each tenant were for, in percent of their time{many}:",
         table_of(shares[shares["tenant"].isin(some)]),
+        *_beside_slurm(found),
     ]
+
+
+def _with_reason(wait: Any) -> str:
+    """The sentence of a wait, with Slurm's own reason where that is shown."""
+    return f"{wait.why}. Slurm's own reason was {wait.reason}" if wait.shown != wait.cause else str(wait.why)
+
+
+def _beside_slurm(found: Audit) -> list[Part]:
+    """How often the causes agree with Slurm's own reasons."""
+    table, number, time = reasons.agreement(found.causes)
+    if not len(table):
+        return ["The log does not have Slurm's own reasons (Reason of sacct), so nothing checks these causes."]
+    text = "None of these waits has a reason of Slurm that can be compared with its cause."
+    if not math.isnan(number):
+        text = (
+            f"Slurm's own reasons agree with {100 * number:.0f} % of these causes ({100 * time:.0f} % of their time). "
+            "Slurm keeps the last reason but Priority and Resources. Where it keeps none, all causes but the quota "
+            "agree; a limit agrees with the quota, and certain nodes with a gang that has no room."
+        )
+    rule = (
+        "Where the two differ, Slurm's reason is shown: Slurm knows limits, licences and broken nodes, which a log of "
+        "starts and ends does not. The reason may have lasted for a part of the wait only. A job that was not yet "
+        "eligible (dependency, begin time, hold) was not waiting here, so its cause is shown."
+    )
+    return [text, table_of(table.reset_index()), rule]
 
 
 def what_if(found: Audit) -> list[Part]:

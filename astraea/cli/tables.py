@@ -94,7 +94,7 @@ def standings_text(name: str, submitted: int, cluster: Cluster, table: pd.DataFr
     }
     run = int(ranked["jobs"].max())
     left = f" ({submitted - run:,} gangs that some policy never starts are left out)" if run < submitted else ""
-    size = f"{run:,} jobs{left}, {cluster.nodes} x {cluster.gpus_per_node} GPUs"
+    size = f"{run:,} jobs{left}, {cluster} GPUs"
     lines = [f"{name}, {size}; {intervals} over {over}; # is the rank"]
     lines += pd.DataFrame(shown).rename_axis(None).to_string().splitlines()
     lines += [f"{row.scheduler}: not run, {row.reason}" for row in table[table["reason"] != ""].itertuples()]

@@ -63,6 +63,7 @@ def observed(trace: Trace, cluster: Cluster) -> Result:
         "trace_sha256": trace.digest,
         "nodes": cluster.nodes,
         "gpus_per_node": cluster.gpus_per_node,
+        **({"sizes": list(cluster.sizes)} if cluster.sizes else {}),
         "policy": "observed",
         "parameters": {},
         "seed": 0,
@@ -124,6 +125,6 @@ def _moments(trace: Trace, runs: pd.DataFrame, cluster: Cluster) -> npt.NDArray[
         at = moments["time"][int(np.argmax(held > cluster.gpus))]
         raise InputError(
             f"{trace.name}: at {at:g} s {held[held > cluster.gpus][0]} GPUs were in use, more than the cluster of "
-            f"{cluster.nodes} x {cluster.gpus_per_node} has; give the nodes that there were"
+            f"{cluster} has; give the nodes that there were"
         )
     return moments

@@ -54,8 +54,10 @@ class Policy:
         Whether all leases end together, at multiples of their term; only who is not renewed pays for a checkpoint.
     largest : function of the parameters
         Largest gang that it ever starts, as a multiple of its tenant's quota: 1 under static quotas, infinite without.
-    memory : tuple of two int
-        Numbers kept per job and per tenant.
+    memory : tuple of two or three int
+        Numbers kept per job, per tenant and, if there is a third, per association of `View.rules`.
+    alike : bool
+        Whether it needs nodes that are alike, and jobs that may run on all of them.
     at_least, at_most : mapping of str to float
         Smallest value of a parameter where that is not 0, and largest where there is one.
     choices : mapping of str to tuple of str
@@ -71,7 +73,8 @@ class Policy:
     revisit: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS
     synchronous: Callable[[Mapping[str, float]], bool] = lambda _: False
     largest: Callable[[Mapping[str, float]], float] = lambda _: 1.0
-    memory: tuple[int, int] = (0, 0)
+    memory: tuple[int, ...] = (0, 0)
+    alike: bool = False
     at_least: Mapping[str, float] = field(default_factory=dict)
     at_most: Mapping[str, float] = field(default_factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -130,8 +133,8 @@ def policy(
     needs_estimates : bool, or function of the parameters
         Whether it reads `View.job.estimate`.
     **declared
-        What else it declares: `revisit`, `synchronous`, `largest`, `memory`, `at_least`, `at_most` and `choices` of
-        `Policy`.
+        What else it declares: `revisit`, `synchronous`, `largest`, `memory`, `alike`, `at_least`, `at_most` and
+        `choices` of `Policy`.
     """
     fields: dict[str, float] = dict(getattr(parameters, "_field_defaults", {}))
     lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", docstring(parameters), re.M)) if parameters else {}

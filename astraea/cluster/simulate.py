@@ -5,6 +5,7 @@ from __future__ import annotations
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
+from astraea.cluster.rules import Rules
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import simulated
 from astraea.core.result import Result
@@ -20,6 +21,7 @@ def simulate(
     settings: Settings | None = None,
     keep_log: bool = False,
     skip_rounds: bool = True,
+    rules: Rules | None = None,
 ) -> Result:
     """Run a trace on a cluster under a policy.
 
@@ -37,13 +39,17 @@ def simulate(
         Keep every lease and its nodes (`Result.grants`, `Result.placements`).
     skip_rounds : bool
         False runs every round, also those in which nothing can change; the result is the same.
+    rules : Rules, optional
+        What the cluster's configuration says of each job: on which nodes it may run, its place in a tree of tenants,
+        limits, priority. Without, any job may run anywhere, and each tenant is one account.
 
     Raises
     ------
     InputError
-        If no job of the trace can ever run there, a parameter is out of range, or the estimator has no history.
+        If no job of the trace can ever run there, a parameter is out of range, the estimator has no history, or the
+        rules do not fit the trace and the cluster.
     PolicyError
         If the policy breaks a rule: a gang that is not there, a job granted twice, or jobs left waiting for ever.
     """
     chosen = get_policy(policy) if isinstance(policy, str) else policy
-    return simulated(trace, cluster, chosen, seed, settings, keep_log=keep_log, skip_rounds=skip_rounds)
+    return simulated(trace, cluster, chosen, seed, settings, keep_log=keep_log, skip_rounds=skip_rounds, rules=rules)

@@ -15,6 +15,7 @@ from astraea.cluster.engine import decisions, loop
 from astraea.cluster.engine.placement import PLACEMENTS
 from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, grown, new_state, quotas, whole
 from astraea.cluster.policy import Policy
+from astraea.cluster.rules import Rules, checked, no_rules, nodes_of_gangs, takes_too_much
 from astraea.cluster.settings import Settings
 from astraea.cluster.tables import grant_log, in_whole_rounds, job_table, timeline_table
 from astraea.core import source
@@ -36,6 +37,7 @@ def simulated(
     *,
     keep_log: bool = False,
     skip_rounds: bool = True,
+    rules: Rules | None = None,
 ) -> Result:
     """Run a trace on a cluster under a policy; arguments and errors as of `simulate.simulate`.
 
@@ -48,12 +50,15 @@ def simulated(
     lease_rounds = rounds_of_lease(policy, settings)
     if lease_rounds > 0:
         policy = policy(lease_term=lease_rounds * settings.interval)
-    runnable, excluded_jobs = split_off_impossible(trace, cluster, policy.largest(policy.parameters))
+    rules = None if rules is None else checked(rules, trace, cluster)
+    if policy.alike and (cluster.sizes or not (rules is None or rules.allowed.all())):
+        raise InputError(f"policy {policy.name} needs nodes that are alike, and jobs that may run on all of them")
+    runnable, excluded_jobs = split_off_impossible(trace, cluster, policy.largest(policy.parameters), rules)
+    rows = np.flatnonzero(~np.isin(trace.job_id, excluded_jobs["job_id"]))
 
     estimate = (np.full(len(runnable), np.nan),) * 3
     if policy.needs_estimates:
         found = estimators.estimate(trace, settings.estimator, settings.estimate_error, int(seed))
-        rows = np.flatnonzero(~np.isin(trace.job_id, excluded_jobs["job_id"]))
         estimate = (found.median[rows], found.spread_below[rows], found.spread_above[rows])
     revisit = policy.revisit(policy.parameters) if skip_rounds else EVERY_ROUND
     if settings.placement == "strict":  # a grant that found no place leaves GPUs free: the next decision may differ
@@ -64,6 +69,7 @@ def simulated(
         parameters=np.array([*policy.parameters.values(), 0.0]),
         estimate=estimate,
         memory=policy.memory,
+        rules=None if rules is None else rules.of(rows),
         lease_rounds=lease_rounds,
         interval=settings.interval,
         decay=math.log(2) / policy.half_life,
@@ -98,7 +104,7 @@ def simulated(
         timeline=timeline_table(runnable, view, private),
         grants=log[0],
         placements=log[1],
-        provenance=origin(trace, cluster, policy, settings, int(seed)),
+        provenance=origin(trace, cluster, policy, settings, int(seed), rules),
         seconds=seconds,
     )
 
@@ -123,7 +129,9 @@ def rounds_of_lease(policy: Policy, settings: Settings) -> int:
     return int(rounds)
 
 
-def split_off_impossible(trace: Trace, cluster: Cluster, largest: float = 1.0) -> tuple[Trace, pd.DataFrame]:
+def split_off_impossible(
+    trace: Trace, cluster: Cluster, largest: float = 1.0, rules: Rules | None = None
+) -> tuple[Trace, pd.DataFrame]:
     """Jobs that some policy could run, and those that none ever could, with the reason.
 
     A gang larger than its tenant's whole quota can never be served under static quotas; it is set aside under every
@@ -136,14 +144,20 @@ def split_off_impossible(trace: Trace, cluster: Cluster, largest: float = 1.0) -
     cluster : Cluster
     largest : float
         Largest gang that is kept, as a multiple of its tenant's quota.
+    rules : Rules, optional
+        Where jobs may run, and limits.
     """
     quota = whole(np.minimum(largest * quotas(trace, cluster.gpus), cluster.gpus))[trace.tenant]
     too_large = trace.demand > cluster.gpus
     over_quota = (trace.demand > quota) & ~too_large
-    out = np.flatnonzero(too_large | over_quota)
+    given = no_rules(trace, cluster) if rules is None else rules
+    nowhere, over_limit = nodes_of_gangs(given, trace, cluster) == 0, takes_too_much(given)
+    out = np.flatnonzero(too_large | over_quota | nowhere | over_limit)
     reasons = [
         f"demand exceeds the cluster ({cluster.gpus} GPUs)" if too_large[j] else
-        f"demand exceeds the quota of its tenant ({quota[j]} GPUs)"
+        f"demand exceeds the quota of its tenant ({quota[j]} GPUs)" if over_quota[j] else
+        "no nodes that it may run on hold its gang" if nowhere[j] else
+        "alone it takes more than a limit allows"
         for j in out
     ]  # fmt: skip
     table = trace.frame.loc[out, ["job_id", "tenant", "demand", "duration"]].reset_index(drop=True)
@@ -152,16 +166,20 @@ def split_off_impossible(trace: Trace, cluster: Cluster, largest: float = 1.0) -
         raise InputError(f"{trace.name}: no job fits a cluster of {cluster.gpus} GPUs; the first: {reasons[0]}")
     if len(out) == 0:
         return trace, table
-    return trace._take(np.flatnonzero(~(too_large | over_quota))), table
+    return trace._take(np.setdiff1d(np.arange(len(trace)), out)), table
 
 
-def origin(trace: Trace, cluster: Cluster, policy: Policy, settings: Settings, seed: int) -> dict[str, Any]:
+def origin(
+    trace: Trace, cluster: Cluster, policy: Policy, settings: Settings, seed: int, rules: Rules | None
+) -> dict[str, Any]:
     """What was simulated, and by which software."""
     inputs = {
         "trace": trace.name,
         "trace_sha256": trace.digest,
         "nodes": cluster.nodes,
         "gpus_per_node": cluster.gpus_per_node,
+        **({"sizes": list(cluster.sizes)} if cluster.sizes else {}),
+        **({} if rules is None else {"rules_sha256": rules.digest}),
         "policy": policy.name,
         "parameters": policy.as_text,
         **{f.name: getattr(settings, f.name) for f in fields(settings)},

@@ -66,7 +66,8 @@ class Result:
     @property
     def gpus(self) -> int:
         """GPUs of the cluster [GPU]."""
-        return int(self.provenance["nodes"]) * int(self.provenance["gpus_per_node"])
+        about = self.provenance
+        return sum(about.get("sizes", ())) or int(about["nodes"]) * int(about["gpus_per_node"])
 
     @property
     def makespan(self) -> float:

@@ -97,7 +97,7 @@ class Run:
         """Which run it is, for messages."""
         parameters = ", ".join(f"{k}={v if isinstance(v, str) else f'{v:g}'}" for k, v in self.policy.as_text.items())
         return (
-            f"trace {self.trace.name}, {self.cluster.nodes} x {self.cluster.gpus_per_node} GPUs, "
+            f"trace {self.trace.name}, {self.cluster} GPUs, "
             f"policy {self.policy.name}{f' ({parameters})' if parameters else ''}, seed {self.seed}"
         )
 

@@ -1,6 +1,7 @@
 """What a Slurm would have written of a simulation: ``sacct -P``.
 
-As a program, it writes a large log: ``python slurm_logs.py FILE JOBS``.
+As a program, it writes a large log, ``python slurm_logs.py FILE JOBS``, or one of two years and 40 accounts,
+``python slurm_logs.py FILE two-years``.
 """
 
 from __future__ import annotations
@@ -71,6 +72,28 @@ def large(number: int) -> tuple[Trace, Cluster]:
     return in_seconds(Trace.from_frame(pd.concat(parts, ignore_index=True)).head(number)), Cluster(100)
 
 
+def two_years(number: int = 20_000, accounts: int = 40) -> tuple[Trace, Cluster]:
+    """Jobs of many accounts, some with long names, over two years on 24 nodes; ten have most of the work and shares."""
+    rng = np.random.default_rng(40)
+    places = ("physics", "computational-biology-and-medicine", "nlp", "vision & robotics", "climate", "économie")
+    names = [f"{places[k % len(places)]}-{k:02d}" for k in range(accounts)]
+    part = 1 / np.arange(1, accounts + 1)
+    who = rng.choice(accounts, number, p=part / part.sum())
+    submit = np.sort(rng.uniform(0, 730 * 86_400, number))
+    jobs = pd.DataFrame(
+        {
+            "job_id": np.arange(number), "tenant": np.array(names)[who],
+            "user": [f"u{k % 3}-of-{names[k]}" for k in who],
+            "demand": np.where(who < 10, rng.choice([1, 2, 4, 8], number), rng.choice([1, 2], number)),
+            "submit_time": submit, "duration": np.clip(rng.lognormal(np.log(100_000), 1.2, number), 60, 7 * 86_400),
+        }
+    )  # fmt: skip
+    # every year's first two months are quiet
+    kept = rng.uniform(size=number) < np.where((submit // 86_400) % 365 < 60, 0.5, 1.0)
+    weights = {name: 4.0 if k < 10 else 1.0 for k, name in enumerate(names)}
+    return in_seconds(Trace.from_frame(jobs[kept], weights=weights)), Cluster(24)
+
+
 if __name__ == "__main__":
-    log = large(int(sys.argv[2]))
+    log = two_years() if sys.argv[2] == "two-years" else large(int(sys.argv[2]))
     Path(sys.argv[1]).write_text(sacct(log[0], played(*log)))

@@ -73,9 +73,9 @@ PriorityFavorSmall={small}
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=localhost
 AccountingStoragePort={dbd}
-AccountingStorageTRES=gres/gpu
+AccountingStorageTRES={tres}
 AccountingStorageEnforce=associations,limits
-NodeName=n[1-{nodes}] NodeAddr=127.0.0.1 NodeHostname={host} Port={first}-{last} CPUs=64 Gres=gpu:{gpus}
+{classes}
 # a requeued job may not start before its old credential has expired: 120 s unless this says less
 AuthInfo=cred_expire={cred_expire}
 KillWait={kill_wait}
@@ -127,8 +127,12 @@ def add_options(p: argparse.ArgumentParser) -> None:
     """What the Slurm is like."""
     p.add_argument("--nodes", type=int, default=4)
     p.add_argument("--gpus", type=int, default=8, help="of each node")
-    p.add_argument("--shares", default="vision=2,speech=1,nlp=1", help="account=share,...")
-    p.add_argument("--limits", default="", help="account=GPUs,...: GrpTRES=gres/gpu")
+    p.add_argument("--node-class", action="append", default=[], metavar="COUNT:GPUS[:TYPE[:FEATURES]]",
+                   help="instead of --nodes and --gpus; --gpus is of the largest")
+    p.add_argument("--shares", default="vision=2,speech=1,nlp=1", help="account=share,... or parent/account=share")
+    p.add_argument("--users", default="root", help="of every account without children")
+    p.add_argument("--sacctmgr", action="append", default=[], metavar="WORDS", help="one more call: add, modify")
+    p.add_argument("--more", action="append", default=[], metavar="LINE", help="one more line of slurm.conf")
     p.add_argument("--half-life", default="00:10:00", help="PriorityDecayHalfLife")
     p.add_argument("--weights", default="100000,1000,0", help="PriorityWeightFairshare, -Age, -JobSize")
     p.add_argument("--favor-small", default="NO", choices=("NO", "YES"))
@@ -173,6 +177,12 @@ def pairs(text: str) -> dict[str, float]:
     return {k: float(v) for k, v in (item.split("=") for item in text.split(",") if item)}
 
 
+def leaves(shares: str) -> dict[str, float]:
+    """The shares of the accounts without children, by their paths."""
+    every = pairs(shares)
+    return {path: share for path, share in every.items() if not any(p.startswith(f"{path}/") for p in every)}
+
+
 def start_munge() -> None:
     """Start the one munged of this machine, with a key, unless it runs; others may be starting it at the same time."""
     with Path(tempfile.gettempdir(), "local_slurm.lock").open("w") as lock:
@@ -190,6 +200,20 @@ def start_munge() -> None:
         until("munged", 60, "munge", "-n")
 
 
+def node_lines(a: argparse.Namespace, host: str) -> tuple[list[str], list[str], int]:
+    """Lines of slurm.conf and of gres.conf, one per node, and the most GPUs of a node."""
+    conf, gres, most = [], [], 0
+    for kind in a.node_class or [f"{a.nodes}:{a.gpus}"]:
+        count, gpus, model, features = [*kind.split(":"), "", ""][:4]
+        most = max(most, int(gpus))
+        for k in range(len(conf) + 1, len(conf) + 1 + int(count)):
+            typed = (f"Gres=gpu:{model}:{gpus}", f"Type={model} ") if model else (f"Gres=gpu:{gpus}", "")
+            where = f"NodeName=n{k} NodeAddr=127.0.0.1 NodeHostname={host} Port={a.ports + 10 + k}"
+            conf.append(f"{where} CPUs=64 {typed[0]}" + f" Feature={features}" * bool(features))
+            gres.append(f"NodeName=n{k} Name=gpu {typed[1]}File={{at}}/gpu/[0-{int(gpus) - 1}]\n")
+    return conf, gres, most
+
+
 def start(at: Path, a: argparse.Namespace) -> None:
     """Start munge, MariaDB, slurmdbd, slurmctld and one slurmd per node; their process ids go into `at`.
 
@@ -199,7 +223,9 @@ def start(at: Path, a: argparse.Namespace) -> None:
     for folder in ("state", "db", "gpu"):
         (at / folder).mkdir(parents=True, exist_ok=True)
     at.chmod(0o777)
-    for i in range(a.gpus):
+    nodes, gres, most = node_lines(a, host)
+    types = sorted({kind.split(":")[2] for kind in a.node_class if kind.count(":") > 1} - {""})
+    for i in range(most):
         (at / "gpu" / str(i)).touch()  # Slurm only asks that the file exists
     start_munge()
     shutil.chown(at / "db", "mysql")
@@ -221,30 +247,37 @@ def start(at: Path, a: argparse.Namespace) -> None:
 
     weights = dict(zip(("fairshare", "age", "size"), a.weights.split(","), strict=True))
     values = {
-        "at": at, "host": host, "ctld": port, "sql": port + 1, "dbd": port + 2, "first": f"[{port + 11}",
-        "last": f"{port + 10 + a.nodes}]", "nodes": a.nodes, "gpus": a.gpus, "half_life": a.half_life,
+        "at": at, "host": host, "ctld": port, "sql": port + 1, "dbd": port + 2, "classes": "\n".join(nodes),
+        "tres": ",".join(["gres/gpu", *(f"gres/gpu:{name}" for name in types)]), "half_life": a.half_life,
         "scheduler": "sched/backfill" if a.backfill == "yes" else "sched/builtin", "parameters": a.scheduler,
         "small": a.favor_small, "debug": a.debug, "cred_expire": a.cred_expire, "kill_wait": a.kill_wait,
-        "more": "JobSubmitPlugins=lua" if a.hold else "", **weights,
+        "more": "\n".join(["JobSubmitPlugins=lua"] * a.hold + a.more), **weights,
     }  # fmt: skip
     (at / "slurm.conf").write_text(SLURM.format(**values))
     (at / "job_submit.lua").write_text(HOLD)
-    (at / "gres.conf").write_text(f"Name=gpu File={at}/gpu/[0-{a.gpus - 1}]\n")
+    (at / "gres.conf").write_text("".join(gres).format(at=at))
     (at / "slurmdbd.conf").write_text(SLURMDBD.format(**values))
     (at / "slurmdbd.conf").chmod(0o600)
     os.environ["SLURM_CONF"] = str(at / "slurm.conf")
     run("slurmdbd", cwd=at)
     until("slurmdbd", 60, "sacctmgr", "-n", "list", "cluster")
     subprocess.run(["sacctmgr", "-i", "-Q", "add", "cluster", "log"], capture_output=True, check=False)
-    limits = pairs(a.limits)
-    for account, share in pairs(a.shares).items() if is_new else ():
-        limit = [f"GrpTRES=gres/gpu={limits[account]:g}"] if account in limits else []
-        run("sacctmgr", "-i", "-Q", "add", "account", account, f"fairshare={share:g}", *limit)
-        run("sacctmgr", "-i", "-Q", "add", "user", "root", f"account={account}")
+    for path, share in pairs(a.shares).items() if is_new else ():
+        above, _, account = path.rpartition("/")
+        parent = [f"parent={above.rpartition('/')[2]}"] if above else []
+        run("sacctmgr", "-i", "-Q", "add", "account", account, *parent, f"fairshare={share:g}")
+        for user in a.users.split(",") if path in leaves(a.shares) else ():
+            run("sacctmgr", "-i", "-Q", "add", "user", user, f"account={account}")
+    for words in a.sacctmgr if is_new else ():
+        if words.startswith("add "):
+            run("sacctmgr", "-i", "-Q", *words.split())
     run("slurmctld")
-    for k in range(a.nodes):
+    for k in range(len(nodes)):
         run("slurmd", "-N", f"n{k + 1}")
-    until("the nodes", 60, "sinfo", "-h", "-t", "idle", "-o", "nodes:%D", gives=f"nodes:{a.nodes}\n")
+    until("the nodes", 60, "sinfo", "-h", "-t", "idle", "-o", "nodes:%D", gives=f"nodes:{len(nodes)}\n")
+    for words in a.sacctmgr if is_new else ():
+        if not words.startswith("add "):  # limits, now that GPUs are known
+            run("sacctmgr", "-i", "-Q", *words.split())
 
 
 def stop(at: Path) -> None:

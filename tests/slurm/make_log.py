@@ -2,27 +2,29 @@
 
 ``python tests/slurm/make_log.py LOG --nodes 4 --gpus 8 --shares vision=2,speech=1 ...`` starts a Slurm with pretended
 GPUs in a folder of its own, submits jobs that sleep, waits until all have ended, writes what `sacct` knows
-of them to LOG, and stops what it started. As root, with slurmctld, slurmd, slurmdbd, munged and mariadbd installed
-(Debian: slurm-wlm, slurmdbd, munge, mariadb-server).
+of them to LOG and the settings of the cluster beside it, and stops what it started. As root, with slurmctld, slurmd,
+slurmdbd, munged and mariadbd installed (Debian: slurm-wlm, slurmdbd, munge, mariadb-server).
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from local_slurm import add_options, missing, pairs, run, start, stop
+from local_slurm import add_options, leaves, missing, pairs, run, start, stop
 
 COLUMNS = (
     "JobID,JobName,Account,User,Partition,Submit,Eligible,Start,End,State,ExitCode,ElapsedRaw,TimelimitRaw,NNodes,"
-    "ReqTRES,AllocTRES,Priority,NodeList"
+    "ReqTRES,AllocTRES,Priority,NodeList,QOS,Constraints,Reason,Flags"
 )
 
 def arguments() -> argparse.Namespace:
@@ -31,6 +33,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("log", type=Path)
     add_options(p)
     p.add_argument("--load", default="", help="account=part of the jobs,...; as the shares by default")
+    p.add_argument("--asks", default="", help="-C fast;--gres=gpu:a100:{each};...: options of sbatch, drawn from these")
     p.add_argument("--jobs", type=int, default=120)
     p.add_argument("--seconds", type=float, default=180, help="over which the jobs are submitted")
     p.add_argument("--sizes", default="1,1,1,1,2,2,4,4,8,8,16", help="GPUs, drawn from these")
@@ -44,7 +47,7 @@ def arguments() -> argparse.Namespace:
 def submit(a: argparse.Namespace) -> None:
     """Submit the jobs, at random times and of random sizes, durations and limits that the seed decides."""
     rng = np.random.default_rng(a.seed)
-    shares = pairs(a.load or a.shares)
+    shares = pairs(a.load) or {path.rpartition("/")[2]: share for path, share in leaves(a.shares).items()}
     accounts, parts = list(shares), np.array(list(shares.values()))
     median, sigma = (float(v) for v in a.duration.split(","))
     minutes = np.array(sorted({int(m) for m in a.time_limits.split(",")}))
@@ -59,12 +62,24 @@ def submit(a: argparse.Namespace) -> None:
         nodes = -(-demand // a.gpus)
         if demand % nodes:
             raise SystemExit(f"{demand} GPUs are not the same number on each of {nodes} nodes")
+        user, asks = rng.choice(a.users.split(",")), str(rng.choice(a.asks.split(";"))).format(each=demand // nodes)
         time.sleep(max(0.0, began + at[k] - time.monotonic()))
         run(
             "sbatch", "-A", account, "-N", str(nodes), "--ntasks-per-node=1", "--mem=0",
-            f"--gres=gpu:{demand // nodes}", "-t", str(limit),
+            f"--gres=gpu:{demand // nodes}", "-t", str(limit), f"--uid={user}", *asks.split(),
             "-o", "/dev/null", "-D", "/tmp", "--wrap", f"sleep {seconds:.2f}",
         )  # fmt: skip
+
+
+def settings(at: Path) -> dict[str, str]:
+    """What a cluster says of its own settings, without the name and the paths of this machine, by file name."""
+    found = {"slurm.conf": (at / "slurm.conf").read_text(), "config.txt": run("scontrol", "show", "config")}
+    found |= {f"{name}s.txt": run("scontrol", "show", name) for name in ("node", "partition")}
+    found |= {"assoc.txt": run("sacctmgr", "show", "assoc", "tree", "-P"), "qos.txt": run("sacctmgr", "show", "qos", "-P")}
+    run("sacctmgr", "dump", "log", f"File={at}/accounts.txt")
+    found["accounts.txt"] = (at / "accounts.txt").read_text()
+    host = socket.gethostname()
+    return {k: re.sub(rf"\b{host}\b", "host", v.replace(str(at), "/var/slurm")) for k, v in found.items()}
 
 
 def main() -> None:
@@ -82,6 +97,8 @@ def main() -> None:
             time.sleep(2)
         time.sleep(3)  # until slurmdbd has heard of the last end
         print(f"load when it ended: {os.getloadavg()[0]:.1f}", file=sys.stderr)
+        for name, text in settings(at).items():
+            (a.log.parent / name).write_text(text)
         a.log.write_text(run("sacct", "-a", "-X", "-P", "-S", "now-1day", f"--format={COLUMNS}"))
     finally:
         stop(at)

@@ -19,7 +19,7 @@ BROKEN: Final = {
     GRANTED_TWICE: "granted {job} twice in one round",
     OVER_CAPACITY: "granted {job} more GPUs than are free",
     NOT_RUNNING: "revoked {job}, which is not under a running lease or was revoked already",
-    MISPLACED: "chose nodes for {job} that do not have its gang free",
+    MISPLACED: "chose nodes for {job} that do not have its gang free, or on which it may not run",
     UNSAVED: "takes the GPUs of {job}, which saved no state at the end of its last lease",
     STUCK: "leaves {job} and {others} more waiting in an idle cluster for ever",
 }
@@ -106,6 +106,11 @@ def apply(s: View, x: Private) -> bool:
         if s.job[j].status == RUNNING:
             put(x.started, n_started, j)
             n_started += 1
+        elif x.engine[0].restricted:  # no candidate for the rest of this round
+            put(x.started, n_started, j)
+            put(x.refused, x.engine[0].n_refused, j)
+            n_started += 1
+            x.engine[0].n_refused += 1
     dequeue(s, x.started, n_started)
     if choice < s.clock[0].n_choices:
         return broken(x, MISPLACED, s.choices[choice].job)
@@ -127,6 +132,8 @@ def place_as_chosen(s: View, j: int, choice: int) -> int:
     while left > 0 and choice < s.clock[0].n_choices and s.choices[choice].job == j:
         node, gpus = s.choices[choice].node, s.choices[choice].gpus
         if not 0 <= node < len(s.node_free) or not 0 < gpus <= min(left, s.node_free[node]):
+            return -1
+        if not s.rules.allowed[s.rules.kind[j], node]:
             return -1
         placement.take(s, j, node, gpus)
         left -= gpus

@@ -124,8 +124,7 @@ def start_lease(s: View, x: Private, j: int, time: float) -> None:
     if s.job[j].leases == 0:
         x.job[j].first_start = time
     if not renewal:
-        spans, least = placement.count_nodes(s, j), -(-s.job[j].demand // s.clock[0].gpus_per_node)
-        x.job[j].speed = x.job[j].sensitivity if spans > least else 1.0
+        x.job[j].speed = x.job[j].sensitivity if placement.count_nodes(s, j) > s.rules.nodes[j] else 1.0
     if x.engine[0].keep_log:
         write_log(s, x, j, time, 2 if renewal else int(s.job[j].leases > 0))
     s.job[j].leases += 1

@@ -50,9 +50,20 @@ def run(view: View, private: Private, select: Any) -> int:
         s.clock[0].lease_end = leases.end_of_leases(s, x)
         if s.region[len(s.tenant)].length > 0 or x.engine[0].revisit == EVERY_ROUND:
             s.clock[0].free = placement.free_gpus(s)
-            select(s)
-            something = s.clock[0].n_granted + s.clock[0].n_revoked + s.clock[0].n_expired + s.clock[0].n_choices > 0
-            if (something and not (decisions.are_valid(s, x) and decisions.apply(s, x))) or is_stuck(s, x):
+            while True:
+                refused = x.engine[0].n_refused
+                select(s)
+                something = (
+                    s.clock[0].n_granted + s.clock[0].n_revoked + s.clock[0].n_expired + s.clock[0].n_choices > 0
+                )
+                if something and not (decisions.are_valid(s, x) and decisions.apply(s, x)):
+                    return BROKEN
+                if x.engine[0].n_refused == refused or s.region[len(s.tenant)].length == 0:
+                    break  # else choose again: jobs without a place on their nodes keep nothing from others
+            if x.engine[0].n_refused > 0:
+                queues.enqueue(s, x.refused, x.engine[0].n_refused)
+                x.engine[0].n_refused = 0
+            if is_stuck(s, x):
                 return BROKEN
     return PAUSED
 

@@ -10,7 +10,8 @@ spread
 random
     GPU by GPU, every free GPU equally likely.
 
-Ties go to the node with the lowest index.
+Ties go to the node with the lowest index. Where nodes differ, or a job may not run on all of them, it gets the emptiest
+of its nodes one after the other until the rest fits on one, which is the fullest that holds it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Final
 
 import numpy as np
 
-from astraea.cluster.engine.state import Private, View
+from astraea.cluster.engine.state import I, Private, View
 from astraea.core.compilation import inlined
 from astraea.core.random import STEP, splitmix64
 
@@ -31,9 +32,11 @@ STRICT, SPREAD, RANDOM = range(1, 4)
 def place(s: View, x: Private, j: int, gpus: int) -> int:
     """Give job `j` its gang; how many nodes it spans, or 0 if it has to wait."""
     kind = x.engine[0].placement
+    if x.engine[0].restricted:
+        return place_within(s, x, j, gpus)
     if kind == SPREAD or kind == RANDOM:
         for _ in range(gpus):
-            take(s, j, int(np.argmax(s.node_free)) if kind == SPREAD else drawn(s, x), 1)
+            take(s, j, int(np.argmax(s.node_free)) if kind == SPREAD else drawn(x, s.node_free), 1)
         return count_nodes(s, j)
     per_node = s.clock[0].gpus_per_node
     whole, rest = gpus // per_node, gpus % per_node
@@ -71,6 +74,34 @@ def place(s: View, x: Private, j: int, gpus: int) -> int:
 
 
 @inlined
+def place_within(s: View, x: Private, j: int, gpus: int) -> int:
+    """Give job `j` its gang on the nodes that it may use; how many nodes it spans, or 0 if it has to wait."""
+    free, kind = np.where(s.rules.allowed[s.rules.kind[j]], s.node_free, 0), x.engine[0].placement
+    if free.sum() < gpus:
+        return 0
+    parts, left, spans = np.zeros_like(free), gpus, 0
+    while left > 0:
+        node, part = int(np.argmax(free)), 1
+        if kind == RANDOM:
+            node = drawn(x, free)
+        elif kind != SPREAD:
+            for other in range(len(free)):
+                if left <= free[other] < free[node]:
+                    node = other
+            part = min(left, free[node])
+        spans += parts[node] == 0
+        free[node] -= part
+        parts[node] += part
+        left -= part
+    if kind == STRICT and spans > s.rules.nodes[j]:
+        return 0
+    for node in range(len(parts)):
+        if parts[node] > 0:
+            take(s, j, node, parts[node])
+    return spans
+
+
+@inlined
 def free_gpus(s: View) -> int:
     """GPUs under no running lease: those that no job holds, and those of jobs that ask for renewal."""
     gpus = s.node_free.sum()
@@ -93,12 +124,12 @@ def fullest_that_fits(s: View, gpus: int, most: int) -> int:
 
 
 @inlined
-def drawn(s: View, x: Private) -> int:
+def drawn(x: Private, free: I) -> int:
     """Node of a free GPU drawn at random (splitmix64, so that every platform draws the same)."""
     number = splitmix64(x.engine.random)[0]
     np.add(x.engine.random, STEP, x.engine.random)
-    ticket = np.int64(number % np.uint64(s.node_free.sum()))
-    return int(np.searchsorted(np.cumsum(s.node_free), ticket, side="right"))
+    ticket = np.int64(number % np.uint64(free.sum()))
+    return int(np.searchsorted(np.cumsum(free), ticket, side="right"))
 
 
 @inlined

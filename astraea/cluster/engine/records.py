@@ -111,6 +111,8 @@ ENGINE: Final = record(
     ("restart", float),  # [s]
     ("synchronous", bool),  # see `Policy.synchronous`
     ("placement", int),
+    ("restricted", bool),  # whether nodes differ, or some job may not run on all of them
+    ("n_refused", int),
     ("keep_log", bool),
     ("list_removal_flaw", bool),  # see `loop.hold_back_neighbours`
     ("revisit", int),  # AT_EVENTS, WHILE_ONE_FITS, WHILE_ONE_WAITS or EVERY_ROUND

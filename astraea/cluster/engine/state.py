@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import records as r
+from astraea.cluster.rules import Rules, no_rules, nodes_of_gangs
 from astraea.core.units import HOUR
 
 if TYPE_CHECKING:  # for the annotations only: policies import this module, and need no table
@@ -46,6 +47,8 @@ class View(NamedTuple):
     running: I  #: jobs under a running lease, in the order in which they were launched
     memory: F  #: (k, n) numbers that a policy keeps per job; zeros at the start
     tenant_memory: F  #: (k, T) numbers that a policy keeps per tenant
+    association_memory: F  #: (k, A) numbers that a policy keeps per association of `rules`
+    rules: Rules  #: where jobs may run, the tree of associations, limits; its `nodes` are never 0
     node_free: I  #: (nodes,) GPUs that no job holds, as the last round left them and completions since
     piece: r.Records  #: (GPUs,) of `PIECE`: what each job holds on which node, as linked lists
     timeline: r.Records  #: (hours, T) of `TIMELINE`
@@ -60,6 +63,7 @@ class Private(NamedTuple):
     engine: r.Records  #: (1,) of `ENGINE`
     job: r.Records  #: (n,) of `PRIVATE_JOB`
     started: I  #: jobs whose lease begins at this round, in job order
+    refused: I  #: jobs that were granted at this round and found no place on their nodes, in job order
     heap: r.Records  #: (GPUs,) of `EVENT`: the next event of each running job
     log: r.Records  #: one line of `LOG` per lease
     place_log: I  #: (lines, 3): line of the lease that began there, node, gpus
@@ -81,9 +85,10 @@ def new_state(
     *,
     parameters: F,
     estimate: tuple[F, F, F],
-    memory: tuple[int, int],
+    memory: tuple[int, ...],
     seed: int,
     keep_log: bool,
+    rules: Rules | None = None,
     interval: float = 10.0,
     decay: float = 0.0,
     **engine: Any,
@@ -102,6 +107,7 @@ def new_state(
     first_class = np.searchsorted(class_tenant, np.arange(tenants + 1))
     jobs_of = np.bincount(trace.tenant, minlength=tenants)
     lines = 4 * n + m if keep_log else 0
+    rules = no_rules(trace, cluster) if rules is None else rules
     view = View(
         clock=r.records(r.CLOCK, interval=interval, decay=decay, free=m, gpus=m, gpus_per_node=cluster.gpus_per_node),
         parameters=parameters,
@@ -122,7 +128,9 @@ def new_state(
         running=np.zeros(m, np.int64),
         memory=np.zeros((memory[0], n)),
         tenant_memory=np.zeros((memory[1], tenants)),
-        node_free=np.full(cluster.nodes, cluster.gpus_per_node, np.int64),
+        association_memory=np.zeros((sum(memory[2:]), len(rules.parent))),
+        rules=rules._replace(nodes=nodes_of_gangs(rules, trace, cluster)),
+        node_free=cluster.node_gpus,
         piece=r.records(r.PIECE, m, next=np.arange(1, m + 1)),
         timeline=r.records(r.TIMELINE, (int(trace.span / HOUR) + 64, tenants)),
         granted=np.zeros(m + 1, np.int64),
@@ -130,12 +138,16 @@ def new_state(
         choices=r.records(r.CHOICE, m),
     )  # fmt: skip
     private = Private(
-        engine=r.records(r.ENGINE, random=seed, keep_log=keep_log, **engine),
+        engine=r.records(
+            r.ENGINE, random=seed, keep_log=keep_log,
+            restricted=bool(cluster.sizes) or not bool(rules.allowed.all()), **engine,
+        ),
         job=r.records(
             r.PRIVATE_JOB, n, duration=trace.duration, sensitivity=trace.sensitivity, speed=1.0,
             first_start=np.nan, end_time=np.nan, log_of=-1,
         ),
         started=np.zeros(m, np.int64),
+        refused=np.zeros(n, np.int64),
         heap=r.records(r.EVENT, m),
         log=r.records(r.LOG, lines),
         place_log=np.zeros((lines, 3), np.int64),

@@ -55,7 +55,7 @@ class Parameters(NamedTuple):
     lease_term: float = 900.0
 
 
-@policy("hived", Parameters, revisit=lambda _: WHILE_ONE_WAITS, memory=(2, 2))
+@policy("hived", Parameters, revisit=lambda _: WHILE_ONE_WAITS, memory=(2, 2), alike=True)
 def hived(s: View) -> None:
     """HiveD's virtual clusters with guaranteed and spot jobs (Zhao et al., OSDI 2020; [Ye2022] §6.1.5)."""
     renew(s, GUARANTEED)

@@ -33,11 +33,9 @@ when a job came, started or ended or ranks are new, not at every round.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from astraea.cluster.engine.state import WHILE_ONE_FITS, I, View
+from astraea.cluster.engine.state import WHILE_ONE_FITS, F, I, View
 from astraea.cluster.policies.slurm_backfill import (
     Outlook,
     choose,
@@ -55,17 +53,18 @@ from astraea.cluster.policies.slurm_priority import (
     BY_END,
     COMPUTED,
     CONSERVATIVE,
+    HAPPENED,
+    MEMORY,
+    NEXT_BACKFILL,
     NONE,
     RUN,
     WAIT,
     Parameters,
     compute_usage,
-    priority,
+    sort_queue,
 )
 from astraea.cluster.policy import (
-    NO_JOB,
     all_candidates,
-    candidates,
     grant,
     in_use,
     place_on,
@@ -76,19 +75,11 @@ from astraea.cluster.policy import (
 from astraea.core.compilation import inlined
 
 
-class Queue(NamedTuple):
-    """Waiting jobs, those of each account in order of priority."""
-
-    jobs: I  #: (waiting,)
-    at: I  #: (T,) the next job of each account in `jobs`
-    end: I  #: (T,) where its jobs end
-
-
 @policy(
     "slurm",
     Parameters,
     revisit=lambda _: WHILE_ONE_FITS,
-    memory=(1, 5),
+    memory=MEMORY,
     largest=lambda p: p["limit"] if p["limit"] > 0 else np.inf,
     at_least={
         "interval": 0.01, "half_life": 1, "calc_period": 1, "max_age": 1, "bf_resolution": 1, "bf_max_job_test": 1,
@@ -97,59 +88,72 @@ class Queue(NamedTuple):
 )  # fmt: skip
 def slurm(s: View) -> None:
     """Slurm's multifactor priority with Fair Tree and its backfill scheduler (https://slurm.schedmd.com)."""
-    p = unpack(Parameters, s.parameters)
-    before = s.tenant_memory[RUN, 0], s.tenant_memory[COMPUTED, 0], s.tenant_memory[WAIT, 0]
+    p, kept = unpack(Parameters, s.parameters), s.association_memory
+    before = kept[RUN, 0], kept[COMPUTED, 0], kept[WAIT, 0]
     compute_usage(s, p)
     waiting = len(all_candidates(s))
-    if (s.tenant_memory[RUN, 0], s.tenant_memory[COMPUTED, 0], waiting) != before and some_job_fits(s):
-        schedule(s, p)
-    s.tenant_memory[WAIT, 0] = waiting if s.clock[0].n_granted == 0 else -1  # one pass may open the way for the next
+    happened = (kept[RUN, 0], kept[COMPUTED, 0], waiting) != before
+    kept[HAPPENED, 0] = max(kept[HAPPENED, 0], happened)
+    plans = kept[HAPPENED, 0] > 0 and s.clock[0].now >= kept[NEXT_BACKFILL, 0]
+    if (happened or plans) and some_job_fits(s):
+        schedule(s, p, plans)
+    kept[WAIT, 0] = waiting if s.clock[0].n_granted == 0 else -1  # one pass may open the way for the next
 
 
 @inlined
-def schedule(s: View, p: Parameters) -> None:
-    """One pass of the main scheduler, and of backfill behind the first job that does not fit."""
-    now, queue = s.clock[0].now, waiting_jobs(s, p)
-    everywhere = np.ones(len(s.node_free), np.bool_)
-    running = s.memory[BY_END, : int(s.tenant_memory[RUN, 0])].copy()
-    most = min(len(queue.jobs), int(p.bf_max_job_test))
+def schedule(s: View, p: Parameters, plans: bool) -> None:
+    """One pass of the main scheduler, and of backfill behind the first job of each partition that does not fit."""
+    now, queue, kept = s.clock[0].now, sort_queue(s, p), s.association_memory
+    running = s.memory[BY_END, : int(kept[RUN, 0])].copy()
+    most = min(len(queue), int(p.bf_max_job_test))
     plan = new_plan(s, running, cut_down(p, now), cut_down(p, now) + p.bf_window, most)
-    blocked, n = np.empty(most, np.int64), 0
-    while n < most:
-        j = next_job(s, p, queue)
-        if j == NO_JOB:
+    taken = taken_of_caps(s, running)
+    stopped, left = np.zeros(len(s.rules.partition_nodes), np.bool_), np.ones(len(plan.free), np.bool_)
+    behind, n = np.empty(most, np.int64), 0
+    for j in queue:
+        if n == most and stopped.all():
             break
-        if is_over_limit(s, p, j):
+        if is_over_limit(s, p, taken, j):
             continue
-        if n == 0:
+        partition = s.rules.partition[j]
+        if not stopped[partition]:
             count, gpus = shape(s, j)
-            nodes = choose(plan.free, everywhere, count, gpus)
+            nodes = choose(plan.free, left & s.rules.allowed[s.rules.kind[j]], count, gpus)
             if len(nodes) > 0:
-                start(s, plan, j, nodes)
+                start(s, plan, taken, j, nodes)
                 continue
-            if p.backfill == NONE or not some_job_fits(s):
+            stopped[partition] = True
+            left &= ~s.rules.partition_nodes[partition]
+            if not some_job_fits(s) or (stopped.all() and (p.backfill == NONE or not plans)):
                 break
-        blocked[n] = j
-        n += 1
+        if n < most:
+            behind[n] = j
+            n += 1
+    if not plans or p.backfill == NONE:
+        return
+    kept[HAPPENED, 0], kept[NEXT_BACKFILL, 0] = 0, now + p.bf_interval
+    stopped[:] = False  # by the first job that has reserved nodes
     for k in range(n):
-        if not some_could_start(s, plan, blocked[k:n]):
+        if not some_could_start(s, plan, behind[k:n]):
             break
-        if not is_over_limit(s, p, blocked[k]):
-            backfill(s, p, plan, blocked[k], p.backfill == CONSERVATIVE or k == 0)
+        partition = s.rules.partition[behind[k]]
+        if not is_over_limit(s, p, taken, behind[k]):
+            backfill(s, p, plan, taken, behind[k], p.backfill == CONSERVATIVE or not stopped[partition])
+            stopped[partition] = True
 
 
 @inlined
-def backfill(s: View, p: Parameters, plan: Outlook, j: int, reserves: bool) -> None:
+def backfill(s: View, p: Parameters, plan: Outlook, taken: F, j: int, reserves: bool) -> None:
     """Start job `j` where no reservation is in its way, or reserve the nodes on which it will start the earliest."""
     now, limit, (count, gpus) = s.clock[0].now, time_limit(s, j), shape(s, j)
     allowed = np.empty(len(plan.free), np.bool_)
     at = now
     while at < now + p.bf_window:
-        later = find_open(plan, at, at + limit, allowed)
+        later = find_open(s, plan, j, at, at + limit, allowed)
         begin, nodes = expected_start(plan, allowed, count, gpus, now)
         begin = max(begin, at)
         if begin <= now:
-            start(s, plan, j, nodes)
+            start(s, plan, taken, j, nodes)
             return
         if not reserves:
             return
@@ -164,17 +168,18 @@ def backfill(s: View, p: Parameters, plan: Outlook, j: int, reserves: bool) -> N
 
 
 @inlined
-def start(s: View, plan: Outlook, j: int, nodes: I) -> None:
-    """Job `j` starts on some nodes."""
+def start(s: View, plan: Outlook, taken: F, j: int, nodes: I) -> None:
+    """Job `j` starts on some nodes, with at least a GPU on each."""
     grant(s, j)
     left, end = s.job[j].demand, s.clock[0].now + time_limit(s, j)
-    for node in nodes:
-        part = min(left, shape(s, j)[1])
-        place_on(s, j, node, part)
-        hold(plan, j, node, part, end)
+    for k in range(len(nodes)):
+        part = min(left - (len(nodes) - 1 - k), shape(s, j)[1])
+        place_on(s, j, nodes[k], part)
+        hold(plan, j, nodes[k], part, end)
         left -= part
-    k = int(s.tenant_memory[RUN, 0])
-    s.tenant_memory[RUN, 0] += 1
+    add_to_caps(s, taken, j)
+    k = int(s.association_memory[RUN, 0])
+    s.association_memory[RUN, 0] += 1
     while k > 0 and expected_end(s, int(s.memory[BY_END, k - 1])) > end:
         s.memory[BY_END, k] = s.memory[BY_END, k - 1]
         k -= 1
@@ -195,40 +200,30 @@ def cut_down(p: Parameters, time: float) -> float:
 
 
 @inlined
-def is_over_limit(s: View, p: Parameters, j: int) -> bool:
-    """Whether job `j` would bring its account above the GPUs that it may have at once."""
+def is_over_limit(s: View, p: Parameters, taken: F, j: int) -> bool:
+    """Whether job `j` would bring its account above the GPUs that it may have at once, or one of its caps above."""
     t = s.job[j].tenant
-    return p.limit > 0 and in_use(s, t) + s.job[j].demand > np.floor(p.limit * s.tenant[t].quota + 1e-9)
+    if p.limit > 0 and in_use(s, t) + s.job[j].demand > np.floor(p.limit * s.tenant[t].quota + 1e-9):
+        return True
+    for k in range(s.rules.caps.shape[1]):
+        c = s.rules.caps[j, k]
+        if c >= 0 and taken[c] + s.rules.takes[j, k] > s.rules.cap[c]:
+            return True
+    return False
 
 
 @inlined
-def waiting_jobs(s: View, p: Parameters) -> Queue:
-    """The queue of a pass."""
-    jobs, at = np.empty(len(all_candidates(s)), np.int64), np.empty(len(s.tenant), np.int64)
-    end, n = np.empty(len(s.tenant), np.int64), 0
-    for t in range(len(s.tenant)):
-        of = candidates(s, t)
-        at[t] = n
-        end[t] = n + len(of)
-        if p.weight_jobsize > 0:  # or the first submitted has the highest priority, by its age
-            negative = np.array([-priority(s, p, j) for j in of])
-            of = of[np.argsort(negative, kind="mergesort")]
-        for j in of:
-            jobs[n] = j
-            n += 1
-    return Queue(jobs, at, end)
+def taken_of_caps(s: View, running: F) -> F:
+    """What running jobs take of each cap, shape (C,)."""
+    taken = np.zeros(len(s.rules.cap))
+    for place in running:
+        add_to_caps(s, taken, int(place))
+    return taken
 
 
 @inlined
-def next_job(s: View, p: Parameters, queue: Queue) -> int:
-    """Take the job with the highest priority out of the queue, the first submitted of equals; none if it is empty."""
-    best, best_priority = NO_JOB, -1.0
-    for t in range(len(s.tenant)):
-        if queue.at[t] < queue.end[t]:
-            j = queue.jobs[queue.at[t]]
-            found = priority(s, p, j)
-            if found > best_priority or (found == best_priority and j < best):
-                best, best_priority = j, found
-    if best != NO_JOB:
-        queue.at[s.job[best].tenant] += 1
-    return best
+def add_to_caps(s: View, taken: F, j: int) -> None:
+    """Job `j` takes its part of each of its caps."""
+    for k in range(s.rules.caps.shape[1]):
+        if s.rules.caps[j, k] >= 0:
+            taken[s.rules.caps[j, k]] += s.rules.takes[j, k]

@@ -54,8 +54,8 @@ def time_limit(s: View, j: int) -> float:
 
 @inlined
 def shape(s: View, j: int) -> tuple[int, int]:
-    """Nodes that job `j` asks for, as few as hold its gang, and its GPUs on each; fewer on the last."""
-    nodes = -(-s.job[j].demand // s.clock[0].gpus_per_node)
+    """Nodes that job `j` asks for, as few as hold its gang if it does not say, and its GPUs on each; fewer on some."""
+    nodes = s.rules.nodes[j]
     return nodes, -(-s.job[j].demand // nodes)
 
 
@@ -154,8 +154,11 @@ def expected_start(plan: Outlook, allowed: BoolArray, count: int, gpus: int, now
 
 
 @inlined
-def find_open(plan: Outlook, start: float, end: float, allowed: BoolArray) -> float:
-    """Write the nodes that nobody has reserved in [start, end] to `allowed`; when one more is, infinite if never."""
+def find_open(s: View, plan: Outlook, j: int, start: float, end: float, allowed: BoolArray) -> float:
+    """Write the nodes of job `j` that nobody has reserved in [start, end] to `allowed`.
+
+    Return when a further node, of whichever kind, is reserved for nobody; infinite if never.
+    """
     nodes, later = np.full(plan.open.shape[1], (1 << WORD) - 1), np.inf
     n = plan.n[RECORDS]
     for r in range(max(int(np.searchsorted(plan.begin[:n], start, side="right")) - 1, 0), n):
@@ -166,7 +169,7 @@ def find_open(plan: Outlook, start: float, end: float, allowed: BoolArray) -> fl
             if r + 1 < n and plan.open[r + 1, w] & ~plan.open[r, w]:
                 later = min(later, plan.begin[r + 1])
     for node in range(len(allowed)):
-        allowed[node] = (nodes[node // WORD] >> (node % WORD)) & 1
+        allowed[node] = s.rules.allowed[s.rules.kind[j], node] and (nodes[node // WORD] >> (node % WORD)) & 1 == 1
     return later
 
 
@@ -214,9 +217,9 @@ def some_could_start(s: View, plan: Outlook, jobs: I) -> bool:
     now = s.clock[0].now
     for j in jobs[::-1]:
         count, gpus = shape(s, j)
-        found, end = 0, now + time_limit(s, j)
+        found, end, allowed = 0, now + time_limit(s, j), s.rules.allowed[s.rules.kind[j]]
         for node in range(len(plan.free)):
-            found += plan.free[node] >= gpus and plan.kept_from[node] > end
+            found += allowed[node] and plan.free[node] >= gpus and plan.kept_from[node] > end
         if found >= count:
             return True
     return False

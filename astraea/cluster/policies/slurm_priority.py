@@ -1,4 +1,4 @@
-"""Slurm's multifactor priority with Fair Tree: usage that decays, ranks of accounts, priorities of waiting jobs."""
+"""Slurm's multifactor priority with Fair Tree: usage that decays, ranks of users, the queue in order of priority."""
 
 from __future__ import annotations
 
@@ -6,26 +6,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from astraea.cluster.engine.state import DONE, View
+from astraea.cluster.engine.state import DONE, PENDING, F, I, View
 from astraea.cluster.policies.slurm_backfill import shape
-from astraea.cluster.policy import level
+from astraea.cluster.policy import all_candidates, level
 from astraea.core.compilation import inlined
 
 CONSERVATIVE, EASY, NONE = range(3)
 
-# kept in place of a job: the running jobs, in the order of their expected ends
-BY_END = 0
-# kept per tenant: decayed usage [GPU-s] and fair-share factor
+# kept in place of a job: the running jobs in the order of their expected ends, those that wait in order of priority
+BY_END, QUEUE = range(2)
+# kept per association: decayed usage of a user [units x s] and fair-share factor
 USAGE, FACTOR = range(2)
-# kept beside the first tenant: how many jobs run, how many the last round let wait (-1 if it started any), and how
-# often usage was computed
-RUN, WAIT, COMPUTED = range(2, 5)
+# kept beside the first association: how many jobs run, how many the last round let wait (-1 if it started any), how
+# often usage was computed, how many jobs are in the queue and for which computation it is sorted, how many jobs came
+# before, when backfill may run again and whether anything happened since it did
+RUN, WAIT, COMPUTED, QUEUED, SORTED, CAME, NEXT_BACKFILL, HAPPENED = range(2, 10)
+MEMORY = 2, 0, 10
 
 
 class Parameters(NamedTuple):
     """Parameters of Slurm; its own names where it has any.
 
-    interval : s, time between two passes of both schedulers
+    interval : s, time between two passes of both schedulers, backfill apart where it has a `bf_interval`
     half_life : s, age at which GPU-time counts half (PriorityDecayHalfLife)
     calc_period : s, time between two computations of usage and ranks (PriorityCalcPeriod, of which 300 is the default)
     calc_offset : s, when the first one is
@@ -38,6 +40,7 @@ class Parameters(NamedTuple):
     bf_resolution : s, to multiples of which backfill cuts times down
     bf_window : s, how far ahead backfill plans
     bf_max_job_test : jobs that backfill looks at in one pass
+    bf_interval : s, least time between two passes of backfill; the main scheduler may pass at every `interval`
     clock_offset : s, what backfill's clock shows at second 0, as seconds past a full minute
     limit : most GPUs of an account at once, as a multiple of its quota (GrpTRES); 0 for no limit
     """
@@ -55,6 +58,7 @@ class Parameters(NamedTuple):
     bf_resolution: float = 60.0
     bf_window: float = 86_400.0
     bf_max_job_test: float = 500.0
+    bf_interval: float = 0.0
     clock_offset: float = 0.0
     limit: float = 0.0
 
@@ -62,68 +66,165 @@ class Parameters(NamedTuple):
 @inlined
 def priority(s: View, p: Parameters, j: int) -> float:
     """Priority of a waiting job: weighted factors, as of the last computation, cut to a whole number."""
-    last = p.calc_offset + (s.tenant_memory[COMPUTED, 0] - 1) * p.calc_period
+    last = p.calc_offset + (s.association_memory[COMPUTED, 0] - 1) * p.calc_period
     age = min(max(last - s.job[j].submit_time, 0.0) / p.max_age, 1.0)
     size = (shape(s, j)[0] / len(s.node_free) + s.job[j].demand / s.clock[0].gpus) / 2
     if p.favor_small > 0:
         size = 1 - size
-    factor = s.tenant_memory[FACTOR, s.job[j].tenant]
-    return np.floor(p.weight_fairshare * factor + p.weight_age * age + p.weight_jobsize * size)
+    factor = s.association_memory[FACTOR, s.rules.association[j]]
+    return np.floor(
+        p.weight_fairshare * factor + p.weight_age * age + p.weight_jobsize * size + s.rules.bonus[j]
+    )
+
+
+@inlined
+def sort_queue(s: View, p: Parameters) -> I:
+    """Return the waiting jobs by tier, then priority, then submission; sorted anew after each computation of usage."""
+    kept, queue, n = s.association_memory, s.memory[QUEUE], 0
+    candidates = all_candidates(s)
+    if kept[SORTED, 0] != kept[COMPUTED, 0]:
+        negative = np.array([-priority(s, p, j) for j in candidates])
+        order = np.argsort(negative, kind="mergesort")
+        order = order[np.argsort(-s.rules.tier[candidates[order]], kind="mergesort")]
+        n = len(candidates)
+        queue[:n] = candidates[order]
+        kept[SORTED, 0] = kept[COMPUTED, 0]
+    else:
+        for k in range(int(kept[QUEUED, 0])):
+            if s.job[int(queue[k])].status == PENDING:
+                queue[n] = queue[k]
+                n += 1
+        for j in candidates[np.searchsorted(candidates, int(kept[CAME, 0])) :]:
+            k = n
+            while k > 0 and is_before(s, p, j, int(queue[k - 1])):
+                queue[k] = queue[k - 1]
+                k -= 1
+            queue[k] = j
+            n += 1
+    kept[QUEUED, 0] = n
+    if len(candidates) > 0:
+        kept[CAME, 0] = max(kept[CAME, 0], candidates[-1] + 1)
+    return queue[:n].astype(np.int64)
+
+
+@inlined
+def is_before(s: View, p: Parameters, j: int, other: int) -> bool:
+    """Whether a job comes before another one that was submitted earlier."""
+    if s.rules.tier[j] != s.rules.tier[other]:
+        return s.rules.tier[j] > s.rules.tier[other]
+    return priority(s, p, j) > priority(s, p, other)
 
 
 @inlined
 def compute_usage(s: View, p: Parameters) -> None:
     """Add what jobs used since the last round, and decay and rank it whenever `calc_period` is over."""
-    rate = np.log(2) / p.half_life
-    last = p.calc_offset + (s.tenant_memory[COMPUTED, 0] - 1) * p.calc_period
+    rate, kept = np.log(2) / p.half_life, s.association_memory
+    if kept[COMPUTED, 0] == 0 and s.clock[0].n_launched == 0:
+        kept[USAGE] = s.rules.usage
+        rank(s)
+    last = p.calc_offset + (kept[COMPUTED, 0] - 1) * p.calc_period
     while last + p.calc_period <= s.clock[0].now:
         charge(s, last, last + p.calc_period, rate, True)
-        s.tenant_memory[USAGE] *= np.exp(-rate * p.calc_period)
+        kept[USAGE] *= np.exp(-rate * p.calc_period)
         charge(s, last, last + p.calc_period, rate, False)
         rank(s)
-        s.tenant_memory[COMPUTED, 0] += 1
+        kept[COMPUTED, 0] += 1
         last += p.calc_period
     charge(s, last, np.inf, rate, True)
     n = 0
-    for k in range(int(s.tenant_memory[RUN, 0])):
+    for k in range(int(kept[RUN, 0])):
         if s.job[int(s.memory[BY_END, k])].status != DONE:
             s.memory[BY_END, n] = s.memory[BY_END, k]
             n += 1
-    s.tenant_memory[RUN, 0] = n
+    kept[RUN, 0] = n
 
 
 @inlined
 def charge(s: View, since: float, until: float, rate: float, ended: bool) -> None:
     """Add what jobs used from `since` to `until`: those that ended in that time, or those that did not."""
-    faded = np.exp(-rate * (until - since))
-    for k in range(int(s.tenant_memory[RUN, 0])):
+    faded, usage = np.exp(-rate * (until - since)), s.association_memory[USAGE]
+    for k in range(int(s.association_memory[RUN, 0])):
         j = int(s.memory[BY_END, k])
+        user, units = s.rules.association[j], s.rules.charge[j]
         begin = s.job[j].lease_start
         end = begin + s.job[j].executed if s.job[j].status == DONE else np.inf
         if end <= since or (end <= until and end < np.inf) != ended:
             continue
         if begin <= since and not ended:  # as nearly all
-            s.tenant_memory[USAGE, s.job[j].tenant] += s.job[j].demand * (until - since) * faded
+            usage[user] += units * (until - since) * faded
         else:
             run = max(min(end, until) - max(begin, since), 0.0)
-            s.tenant_memory[USAGE, s.job[j].tenant] += s.job[j].demand * run * np.exp(-rate * run)
+            usage[user] += units * run * np.exp(-rate * run)
 
 
 @inlined
 def rank(s: View) -> None:
-    """Fair Tree: the factor of an account is 1 for the highest level fair share, and less for the ranks below."""
-    users = len(s.tenant) + 1.0
-    for t in range(len(s.tenant)):
-        above = 1.0 if s.tenant_memory[USAGE, t] > 0 else 0.0  # root
-        for other in range(len(s.tenant)):
-            above += level_fair_share(s, other) > level_fair_share(s, t)
-        s.tenant_memory[FACTOR, t] = (users - above) / users
+    """Fair Tree: walk the tree by level fair share; the first user has the factor 1, each further one less.
+
+    Equal users share a rank, a user goes before an account that is its equal and shares with the first user in there,
+    and the users of equal accounts are ranked together.
+    """
+    parent, fair = s.rules.parent, level_fair_shares(s)
+    n = len(parent)
+    depth, users, is_account = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.bool_)
+    for a in range(n):
+        if parent[a] >= 0:
+            depth[a] = depth[parent[a]] + 1
+            is_account[parent[a]] = True
+    for a in range(n - 1, -1, -1):
+        users[a] += not is_account[a]
+        if parent[a] >= 0:
+            users[parent[a]] += users[a]
+    everyone = n - is_account.sum()
+    # accounts that are walked together, from 1; 0 is the root: the next rank, and the one that its first user shares
+    group, groups = np.zeros(n, np.int64), 0
+    following, shared = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    following[0] = everyone
+    for d in range(depth.max() + 1):
+        members = np.flatnonzero(depth == d)
+        above = np.array([group[parent[a]] if parent[a] >= 0 else 0 for a in members])
+        order = np.argsort(is_account[members], kind="mergesort")
+        order = order[np.argsort(-fair[members[order]], kind="mergesort")]
+        order = order[np.argsort(above[order], kind="mergesort")]
+        before = -1
+        for k in order:
+            a, g = members[k], above[k]
+            is_first = before < 0 or above[before] != g
+            is_tied = shared[g] > 0 if is_first else fair[members[before]] == fair[a]
+            if not is_tied:
+                shared[g] = following[g]
+            if not is_account[a]:
+                s.association_memory[FACTOR, a] = shared[g] / everyone
+            elif not is_first and is_tied and is_account[members[before]]:
+                group[a] = groups
+            else:
+                groups += 1
+                group[a], following[groups] = groups, following[g]
+                shared[groups] = shared[g] if is_tied else 0
+            following[g] -= users[a]
+            before = k
 
 
 @inlined
-def level_fair_share(s: View, t: int) -> float:
-    """Norm shares of an account over its part of all usage; infinite before any."""
-    if s.tenant_memory[USAGE, t] == 0:
-        return np.inf
-    everyone = s.tenant_memory[USAGE].sum() / s.tenant.weight.sum()
-    return level(s.tenant[t].weight * everyone / s.tenant_memory[USAGE, t])
+def level_fair_shares(s: View) -> F:
+    """Part of the shares over part of the usage, among those with the same parent; infinite before any usage."""
+    parent, shares = s.rules.parent, s.rules.shares
+    usage, n = s.association_memory[USAGE].copy(), len(parent)
+    for a in range(n):
+        if parent[a] >= 0:
+            usage[parent[a]] = 0
+    for a in range(n - 1, -1, -1):
+        if parent[a] >= 0:
+            usage[parent[a]] += usage[a]
+    shares_of, usage_of = np.zeros(n + 1), np.zeros(n + 1)  # of all with one parent; the last entry is the root's
+    for a in range(n):
+        if shares[a] < np.inf:
+            shares_of[parent[a]] += shares[a]
+        usage_of[parent[a]] += usage[a]
+    found = np.full(n, np.inf)
+    for a in range(n):
+        if shares[a] == 0:
+            found[a] = 0
+        elif usage[a] > 0:
+            found[a] = level(shares[a] * (usage_of[parent[a]] / shares_of[parent[a]]) / usage[a])
+    return found

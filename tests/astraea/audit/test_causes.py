@@ -5,9 +5,11 @@ One sign is a second: = holds its GPUs, . waits.
 
 from __future__ import annotations
 
+import dataclasses
 from functools import cache
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given
@@ -15,10 +17,11 @@ from hypothesis import strategies as st
 from recorded_logs import recorded
 
 from astraea.audit.causes import Cause, causes
-from astraea.audit.recorded import still_waiting, waits
+from astraea.audit.recorded import Log, still_waiting, waits
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
 from astraea.cluster.observed import recorded_runs
+from astraea.cluster.rules import no_rules
 from astraea.traces.trace import Trace
 
 TWO = Cluster(2, 4)
@@ -199,3 +202,41 @@ def test_every_second_of_a_wait_has_one_cause(
     for job, seconds in expected.items():
         assert parts.loc[job].to_dict() == seconds, job
         assert seconds[found.loc[job, "cause"]] == max(seconds.values())
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=4), st.integers(0, 15), st.integers(1, 8), st.integers(0, 3))
+def test_room_is_sure_on_nodes_that_differ(sizes: list[int], mask: int, demand: int, nodes: int) -> None:
+    """Every way in which the GPUs in use may lie is tried."""
+    assume(max(sizes) > 0)
+    trace, cluster = recorded(f"a1 {demand} 0 0 1"), Cluster.of(sizes)
+    allowed = np.array([[bool(mask >> k & 1) for k in range(len(sizes))]])
+    rules = no_rules(trace, cluster)._replace(allowed=allowed, nodes=np.array([nodes]))
+    log = Log(trace, recorded_runs(trace), cluster, rules)
+    asked = nodes or -(-demand // max(sizes))
+    each = -(-demand // asked) if nodes else min(demand, max(sizes))
+    fits: dict[int, bool] = {}
+    for free in product(*(range(size + 1) for size in sizes)):
+        good = sum(f >= each for f, may in zip(free, allowed[0], strict=True) if may) >= asked
+        fits[sum(free)] = fits.get(sum(free), True) and good
+    free_gpus = np.array(sorted(fits))
+    assert log.has_room(demand, 0, free_gpus).tolist() == [fits[f] for f in free_gpus.tolist()]
+
+
+def test_limits_that_are_known_are_walls_and_quotas_are_not() -> None:
+    # a1 (2) ==========
+    # a2 (2)  .........====    four GPUs are free; a limit of 3 GPUs on a1 and a2 together
+    trace = recorded("a1 2 0 0 10", "a2 2 1 10 14", "b1 1 20 20 21")
+    runs = recorded_runs(trace)
+    usual = no_rules(trace, TWO)
+    limit = usual._replace(cap=np.array([3.0]), caps=np.array([[0], [0], [-1]]), takes=np.array([[2.0], [2.0], [0.0]]))
+    for rules, cause in ((usual, Cause.ORDER), (limit, Cause.QUOTA)):
+        found = causes(trace, runs, TWO, waits(trace, runs), rules).set_index("job_id").loc["a2"]
+        assert (found["cause"], found[cause]) == (cause, 9)
+    assert found["why"].endswith("6 GPUs were free on average, but with it a limit would have been passed")
+
+
+def test_a_job_with_a_constraint_never_counts_as_having_room() -> None:
+    trace = recorded("a1 4 0 0 10", "a2 8 1 10 14", "b1 1 2 14 16")
+    for constraint, cause in (("", Cause.ORDER), ("h100", Cause.GANG)):
+        details = pd.DataFrame({"constraint": ["", "", constraint]})
+        assert explained(dataclasses.replace(trace, details=details)).loc["b1", "cause"] == cause

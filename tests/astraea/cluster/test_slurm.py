@@ -12,7 +12,7 @@ from slurm_naive import Job, Slurm
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.cluster.policies.slurm_priority import FACTOR, USAGE, rank
+from astraea.cluster.policies.slurm_priority import FACTOR, MEMORY, USAGE, rank
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
@@ -27,10 +27,10 @@ def starts(rows: list[dict[str, Any]], time_limit: float, gpus: int = 4, **param
 def ranked(usage: list[float], shares: list[float]) -> list[float]:
     """Fair-share factors of accounts."""
     trace = trace_of(jobs(*(f"{t} 1 0 1" for t in "abcd"[: len(shares)])), dict(zip("abcd", shares, strict=False)))
-    view, _ = small_state(trace, Cluster(1), memory=(1, 5))
-    view.tenant_memory[USAGE] = usage
+    view, _ = small_state(trace, Cluster(1), memory=MEMORY)
+    view.association_memory[USAGE] = [*usage, 0]
     rank(view)
-    return [float(f) for f in view.tenant_memory[FACTOR]]
+    return [float(f) for f in view.association_memory[FACTOR, :-1]]
 
 
 def test_accounts_are_ranked_by_shares_over_usage() -> None:

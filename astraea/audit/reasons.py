@@ -1,0 +1,91 @@
+"""The causes that a log's starts and ends tell, beside the reasons that Slurm itself gave.
+
+Slurm keeps of every job, also of one that ran, the last reason for which it waited that was not Priority or Resources
+(`Reason` of sacct). What of it can be compared:
+
+- No reason: the queue, that is Priority or Resources. Every cause but `Cause.QUOTA` agrees.
+- A limit of an association, a QOS or a partition: `Cause.QUOTA` agrees.
+- Certain nodes are down or reserved: `Cause.GANG` agrees.
+- Licences and the like: no cause of a log of starts agrees.
+- Dependencies, begin times and holds end before a job is eligible, where its wait begins: nothing can be compared.
+
+A reason is the last one, not the longest: where the two differ, either may have lasted longer.
+
+Source: slurm.schedmd.com/sacct.html, slurm.schedmd.com/job_reason_codes.html.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.audit.causes import Cause
+from astraea.traces.trace import Trace
+
+
+class Told(StrEnum):
+    """What Slurm's reason is about."""
+
+    QUEUE = "Priority or Resources"
+    LIMIT = "a limit"
+    NODES = "certain nodes"
+    OTHER = "licences and others"
+    BEFORE = "not yet eligible"
+
+
+_WORDS: Final = {
+    Told.QUEUE: r"|None|Priority|Resources",
+    Told.BEFORE: r"Dependency\w*|BeginTime|JobHeld\w+",
+    Told.LIMIT: r"QOS\w+|Assoc\w+|Max\w+PerAccount|Partition\w*Limit|PartitionConfig|JobArrayTaskLimit",
+    Told.NODES: r"ReqNodeNotAvail.*|NodeDown|Reservation\w*|BadConstraints|PartitionDown|PartitionInactive",
+    Told.OTHER: r".*",
+}
+
+AGREE: Final = {cause: (Told.QUEUE,) for cause in Cause} | {
+    Cause.QUOTA: (Told.LIMIT,),
+    Cause.GANG: (Told.QUEUE, Told.NODES),
+}
+"""Reasons that fit each cause."""
+
+
+def told_by(reason: str) -> Told:
+    """Return what a reason of Slurm is about."""
+    return next(told for told, words in _WORDS.items() if re.fullmatch(words, reason))
+
+
+def beside(found: pd.DataFrame, trace: Trace) -> pd.DataFrame:
+    """Add Slurm's own reasons to the waits of `causes.causes`.
+
+    The new columns are reason (as Slurm wrote it), told (what it is about, one of `Told`; empty where the log does not
+    tell) and shown: the cause, or what Slurm told where it does not fit the cause and is about the wait.
+    """
+    known: dict[str, str] = {}
+    if trace.details is not None and (trace.details["reason"] != "").any():
+        known = dict(zip(trace.job_id, trace.details["reason"].astype(str), strict=True))
+    told = [str(told_by(known[job])) if job in known else "" for job in found["job_id"]]
+    shown = [
+        cause if about in ("", Told.BEFORE, *AGREE[Cause(cause)]) else f"Slurm: {about}"
+        for cause, about in zip(found["cause"], told, strict=True)
+    ]
+    reason = [known.get(job, "") for job in found["job_id"]]
+    return found.assign(**{name: pd.Series(values, found.index, dtype=object) for name, values in
+                           (("reason", reason), ("told", told), ("shown", shown))})  # fmt: skip
+
+
+def agreement(found: pd.DataFrame) -> tuple[pd.DataFrame, float, float]:
+    """Count the waits of each cause and reason; part of those that can be compared that agree, in number and in time.
+
+    The table has a row for each cause and a column for each of `Told` that there is; both parts are NaN where nothing
+    can be compared.
+    """
+    known = found[found["told"] != ""]
+    table = pd.crosstab(known["cause"], known["told"]).reindex(columns=[t for t in Told if t in set(known["told"])])
+    both = known[known["told"] != Told.BEFORE]
+    agrees = np.array([t in AGREE[Cause(c)] for c, t in zip(both["cause"], both["told"], strict=True)], dtype=float)
+    if not len(both):
+        return table, float("nan"), float("nan")
+    return table, float(agrees.mean()), float(np.average(agrees, weights=both["wait"]))

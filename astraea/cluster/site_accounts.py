@@ -1,0 +1,141 @@
+"""Whose the jobs of a trace are in a site's tree of accounts, and which limits they share with whom.
+
+Source: slurm.schedmd.com/resource_limits.html, for which limit counts where several are set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from astraea.cluster.site import Site
+from astraea.cluster.site_jobs import Jobs
+from astraea.core.text import counted, printable
+from astraea.traces.slurm_accounts import ROOT, Association
+from astraea.traces.slurm_conf import Fields, resources
+
+_MANY: Final = 1e12
+"""Shares of a user who has those of the account (``fairshare=parent``): first within it."""
+
+
+def tree(site: Site, jobs: Jobs, doubts: list[str]) -> dict[str, Any]:
+    """Associations, each after the one above, and the leaf of each job."""
+    names, parents, shares, is_user = list[str](), list[int](), list[float](), list[bool]()
+    account: dict[str, int] = {ROOT: -1}
+
+    def add(name: str, above: int, share: float, user: bool) -> int:
+        names.append(name)
+        parents.append(above)
+        shares.append(share)
+        is_user.append(user)
+        return len(names) - 1
+
+    waiting = [a for a in site.accounts.associations if not a.user and a.account != ROOT]
+    while waiting:
+        ready = [a for a in waiting if a.parent in account] or waiting[:1]  # an account whose parent is not there
+        for a in ready:
+            above = account.get(a.parent, -1)
+            account[a.account] = above if a.shares is None else add(a.account, above, a.shares, False)
+        waiting = [a for a in waiting if a.account not in account]
+    leaf: dict[tuple[str, str, str], int] = {}
+    for a in site.accounts.associations:
+        if a.user:
+            above = account.get(a.account, -1)
+            leaf[a.account, a.user, a.partition] = add(a.user, above, _MANY if a.shares is None else a.shares, True)
+    kind, first = jobs.alike(jobs.text["account"], jobs.text["user"], jobs.text["partition"])
+    of, strange = np.zeros(len(first), np.int64), set[str]()
+    for k, j in enumerate(first):
+        who = (str(jobs.text["account"][j]), str(jobs.text["user"][j]))
+        found = leaf.get((*who, jobs.text["partition"][j]), leaf.get((*who, "")))
+        if found is None:
+            strange.add(f"{who[1]} in {who[0]}")
+            if who[0] not in account:
+                account[who[0]] = add(who[0], -1, 1.0, False)
+            found = leaf[(*who, "")] = add(who[1], account[who[0]], 1.0, True)
+        of[k] = found
+    if strange:
+        doubts.append(
+            f"{counted(len(strange), 'user')} of the log with no association in the settings got one share, the first "
+            f"of them {printable(min(strange))}."
+        )
+    kept = np.array(is_user)  # an account without users has no part
+    for k in reversed(range(len(names))):
+        if kept[k] and parents[k] >= 0:
+            kept[parents[k]] = True
+    new = np.append(np.cumsum(kept) - 1, -1)
+    return {
+        "parent": new[np.array(parents)][kept], "shares": np.array(shares)[kept],
+        "usage": np.zeros(int(kept.sum())), "association": new[of[kind]],
+    }  # fmt: skip
+
+
+class Limit(NamedTuple):
+    """One number that some jobs may not exceed together."""
+
+    of: tuple[str, ...]  #: what they have in common
+    tres: str  #: what is counted, ``jobs`` for jobs
+    most: float
+
+
+def caps(site: Site, jobs: Jobs) -> dict[str, Any]:
+    """Find the limits of each job, as fields of `Rules`; none where ``AccountingStorageEnforce`` names no limits."""
+    if not site.is_enforced:
+        return {}
+    named = {(a.account, a.user): a for a in site.accounts.associations}
+    kind, first = jobs.alike(*(jobs.text[name] for name in ("account", "user", "partition", "qos")))
+    of = []
+    for j in first:
+        account, user, qos = (str(jobs.text[name][j]) for name in ("account", "user", "qos"))
+        partition = jobs.partition[j]
+        found = list(_of_qos(site, ["" if partition is None else partition.qos, qos], account, user))
+        set_by_qos = {limit.tres for limit in found if len(limit.of) == 2}
+        own = _of_accounts(named, account, user)
+        found += [limit for limit in own if limit.of[0] == "user" or limit.tres not in set_by_qos]
+        of.append([limit for limit in found if limit.tres in jobs.tres])
+    every = list(dict.fromkeys(limit for found in of for limit in found))
+    table = np.full((len(first), max(map(len, of), default=0)), -1)
+    takes = np.zeros((len(kind), table.shape[1]))
+    for k, found in enumerate(of):
+        for column, limit in enumerate(found):
+            table[k, column] = every.index(limit)
+            takes[kind == k, column] = jobs.tres[limit.tres][kind == k]
+    return {"cap": np.array([limit.most for limit in every]), "caps": table[kind], "takes": takes}
+
+
+def _of_qos(site: Site, names: list[str], account: str, user: str) -> Iterator[Limit]:
+    """Limits of the QOS of the partition, and of the job's where that sets none of the kind."""
+    seen = set[tuple[str, str]]()
+    for name in filter(None, names):
+        fields, fresh = site.accounts.qos.get(name, {}), set[tuple[str, str]]()
+        kinds = ("grp", ()), ("user", (user,)), ("account", (account,))
+        for (what, who), (tres, count) in zip(kinds, _QOS, strict=True):
+            for resource, most in _limits(fields, tres, count).items():
+                if (what, resource) not in seen:
+                    fresh.add((what, resource))
+                    yield Limit(("qos", name, what, *who) if who else ("qos", name), resource, most)
+        seen |= fresh
+
+
+def _of_accounts(named: Mapping[tuple[str, str], Association], account: str, user: str) -> Iterator[Limit]:
+    """Limits of a user in an account, and of the account and all above it."""
+    chain = [named[account, user]] if user and (account, user) in named else []
+    while (account, "") in named and len(chain) < len(named):
+        chain.append(named[account, ""])
+        account = chain[-1].parent
+    for a in chain:
+        for resource, most in _limits(a.fields, "grptres", "grpjobs").items():
+            yield Limit(("account", f"{a.account}/{a.user}"), resource, most)
+    own = next((a.fields["maxjobs"] for a in chain if a.fields.get("maxjobs", "").isdecimal()), None)
+    if own is not None and chain[0].user:  # each user's, where the account sets it
+        yield Limit(("user", chain[0].account, user), "jobs", float(own))
+
+
+_QOS: Final = ("grptres", "grpjobs"), ("maxtrespu", "maxjobspu"), ("maxtrespa", "maxjobspa")
+
+
+def _limits(fields: Fields, tres: str, jobs: str) -> dict[str, float]:
+    """Limits of resources, and of the number of jobs."""
+    count = fields.get(jobs, "")
+    return resources(fields.get(tres, "")) | ({"jobs": float(count)} if count.isdecimal() else {})
