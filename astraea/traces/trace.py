@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,7 @@ from astraea.core.digest import digest_of
 from astraea.core.errors import InputError
 from astraea.core.frozen import read_only
 from astraea.core.units import DAY
-from astraea.traces.columns import OPTIONAL, REQUIRED, checked_columns, rank, tenant_table
+from astraea.traces.columns import OPTIONAL, REQUIRED, Places, checked_columns, job_order, tenant_table
 
 
 def no_excluded_jobs() -> pd.DataFrame:
@@ -66,8 +67,10 @@ class Trace:
         Date and time of second 0, where the source tells.
     history : Trace or None
         Jobs submitted before second 0 (on a clock of their own), for estimators to learn from.
-    excluded_jobs : DataFrame, columns job_id, reason
-        What a reader found and could not use as a job; of a Slurm log also tenant, demand [GPU] and submit_time [s].
+    excluded_jobs : DataFrame, columns job_id, reason, and where a reader tells it line, detail, gpu_hours
+        What a reader found and could not use as a job: its line, or its number in a list; `detail`, what could not be
+        read, else ""; the GPU-time that it held [GPU-h], NaN if unknown or counted elsewhere. Of a Slurm log also
+        tenant, user, demand [GPU], submit_time [s], time_limit [s], partition, qos and priority.
     recorded : DataFrame or None, columns job_id, start, end
         When each job held its GPUs, on the trace's clock [s]: a row per run, in order of start; where a log tells it.
     details : DataFrame or None, columns of `columns.DETAILS`
@@ -114,7 +117,7 @@ class Trace:
         excluded_jobs: pd.DataFrame | None = None,
         recorded: pd.DataFrame | None = None,
         details: pd.DataFrame | None = None,
-        places: list[str] | None = None,
+        places: Sequence[str] | None = None,
     ) -> Trace:
         """Check a table of jobs and make it a trace.
 
@@ -126,7 +129,7 @@ class Trace:
             A row for each row of `jobs`, in their order.
         weights : dict, optional
             Weight of every tenant; all tenants that are named exist, with jobs or without. Equal weights if not given.
-        places : list of str, optional
+        places : sequence of str, optional
             Where each row came from (``"file.csv, line 7"``), for messages.
 
         Raises
@@ -134,10 +137,9 @@ class Trace:
         InputError
             Names the row, the column, the value and what is expected.
         """
-        where = places if places is not None else [f"{name}, row {i}" for i in range(len(jobs))]
+        where = places if places is not None else Places(len(jobs), lambda row: f"{name}, row {row}")
         columns = checked_columns(jobs, name, where)
-        ids = columns["job_id"]
-        order = np.lexsort((rank(ids), columns["submit_time"]))
+        order = job_order(columns["submit_time"], columns["job_id"])
         names, weight = tenant_table(columns["tenant"], weights, where, name)
         return cls(
             name=name,
@@ -167,6 +169,12 @@ class Trace:
     def span(self) -> float:
         """Time of the last submission [s]."""
         return float(self.submit_time[-1]) if len(self) else 0.0
+
+    @property
+    def unreadable(self) -> pd.DataFrame:
+        """Rows of `excluded_jobs` that could not be read; the others are no jobs, or need no GPU."""
+        aside = self.excluded_jobs
+        return aside[aside["detail"] != ""] if "detail" in aside else aside.head(0)
 
     @property
     def gpu_time(self) -> FloatArray:

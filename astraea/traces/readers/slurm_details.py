@@ -47,8 +47,9 @@ def details_of(table: Table) -> pd.DataFrame:
         found[name] = np.where(np.isnan(found[name]) | (name == "nodes") & ~(found[name] > 0), of_tres, found[name])
     if "ReqMem" in table.columns:
         found["memory"] = np.where(np.isnan(found["memory"]), _asked_memory(table, found), found["memory"])
-    types = _of_each(table, ("AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES"), _types_of)
-    found["gpu_type"] = np.array(types, dtype=object)
+    # what was asked for without a type may get any, and then AllocTRES names the one that it happened to get
+    asked_for = "ReqTRES" if "ReqTRES" in table.columns else "AllocTRES"
+    found["gpu_type"] = np.array(_of_each(table, (asked_for, "ReqGRES"), _types_of), dtype=object)
     return pd.DataFrame({name: pd.Categorical(found[name]) if u == "" else found[name] for name, u in DETAILS.items()})
 
 

@@ -16,7 +16,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
 from astraea.core.errors import InputError
 from astraea.traces.readers import read_trace, slurm
-from astraea.traces.readers.table import NO_GPU, NO_TIME
+from astraea.traces.readers.rows import NO_GPU, NO_TIME
 from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
 
@@ -87,8 +87,8 @@ def test_typed_gpus(tmp_path: Path) -> None:
 def test_details(tmp_path: Path) -> None:
     head = "JobID|Account|Submit|Start|End|State|AllocTRES|ReqTRES|ReqMem|NNodes|NodeList|Reason|Flags|Priority"
     moments = "|".join(map(at, (0, 1, 9)))
-    one = f"1|vision|{moments}|COMPLETED|cpu=8,gres/gpu:a100=4|cpu=4,mem=1.5G|512Mn|2|n[1-2]|None|SchedMain|17"
-    two = f"2|speech|{moments}|COMPLETED|gres/gpu=1||512Mn|2|None assigned|QOSMaxJobsPerUserLimit||"
+    one = f"1|vision|{moments}|COMPLETED|gres/gpu=4|cpu=4,mem=1.5G,gres/gpu:a100=4|512Mn|2|n[1-2]|None|SchedMain|17"
+    two = f"2|speech|{moments}|COMPLETED|gres/gpu:v100=1|gres/gpu=1|512Mn|2|None assigned|QOSMaxJobsPerUserLimit||"
     details = read(tmp_path, one, two, head=head).details
     assert details is not None
     assert details.astype(object).where(details.notna(), None).to_dict("list") == {
