@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astraea.audit import causes, reasons, recorded, scenarios
+from astraea.audit import causes, history, reasons, recorded, scenarios
 from astraea.audit.scenarios import AS_IT_WAS, Calibration, calibration
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
@@ -40,6 +40,9 @@ PER_TENANT: Final = 10
 TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0)
 """Lease terms that are tried [s], those below 900 s only if they give at most `MOST_LEASES` leases."""
 
+NAMELESS: Final = "a cluster"
+"""Name of a log whose names were replaced."""
+
 INTERVAL: Final = 1.0
 """Between rounds [s]: a cluster reacts within a second or two, and its log is in whole seconds."""
 
@@ -62,6 +65,7 @@ class Audit(NamedTuple):
     overview: pd.DataFrame
     by_tenant: pd.DataFrame
     by_size: pd.DataFrame
+    by_month: pd.DataFrame  #: of `history.by_month`
     gains: pd.DataFrame
     over_time: pd.DataFrame
     lease_terms: pd.DataFrame  #: what `recommended_term` reads
@@ -119,6 +123,7 @@ def audit(
         overview=pd.DataFrame(rows),
         by_tenant=scenarios.waits_by(results, "tenant"),
         by_size=scenarios.waits_by(results, "size"),
+        by_month=history.by_month(trace, who, was, quota, waiting, bounds[-1]),
         gains=scenarios.gains(results[AS_IT_WAS], results[own.name], {p.name: results[p.name] for p in others}),
         over_time=scenarios.over_time(was, waiting),
         lease_terms=terms,
@@ -134,7 +139,7 @@ def with_those_who_wait(trace: Trace) -> Trace:
     if not lacking:
         return trace
     weights = dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True))
-    if len(set(weights.values())) > 1:
+    if len(set(weights.values())) > 1 or trace.tree is not None:
         raise InputError(f"{trace.name}: tenant {lacking[0]!r} has a job that waits still, and no share; give it one")
     one = trace.tenant_weight[0]
     return trace.with_weights(weights | dict.fromkeys(lacking, float(one)))
@@ -207,7 +212,7 @@ def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Tr
         changes["history"] = _renamed(trace.history, tenant, people)
     return dataclasses.replace(
         trace,
-        name="a cluster",
+        name=NAMELESS,
         job_id=ids[: len(trace)],
         tenants=tuple(tenant[name] for name in trace.tenants),
         user=np.array([people[user] for user in trace.user], dtype=object),

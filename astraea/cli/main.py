@@ -128,15 +128,18 @@ def describe(**reading: Any) -> None:
 @click.option("--what-if", type=args.listed(str.strip), metavar="NAME,...",
               help="other schedulers; {astraea.audit.audit:WHAT_IF} if not given")  # fmt: skip
 @click.option("--anonymize", is_flag=True, help="letters for tenants, numbers for users and jobs")
-@args.path("--out", "DIR", "write index.html, tables and audit.json there", required=True)
+@args.path("--compare", "FILE", "audit.json of an earlier audit: what changed since")
+@args.path("--out", "DIR", "write index.html, tables, audit.json and audit.prom there", required=True)
 def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: tuple[tuple[str, list[Any]], ...],
-          what_if: list[str] | None, anonymize: bool, out: Path, slurm_conf: tuple[Path, ...],
-          scontrol: tuple[Path, ...], sacctmgr: tuple[Path, ...], node_class: tuple[str, ...],
+          what_if: list[str] | None, anonymize: bool, compare: Path | None, out: Path,
+          slurm_conf: tuple[Path, ...], scontrol: tuple[Path, ...], sacctmgr: tuple[Path, ...],
+          node_class: tuple[str, ...],
           **reading: Any) -> None:  # fmt: skip
     """Audit a cluster's log: who got what they were owed, who waited and why, and what would have been."""
     from astraea.audit.audit import WHAT_IF, anonymous, audit
 
     with extra("audit"):
+        from astraea.audit.compare import changed, changes, figures, read_last
         from astraea.audit.page import short, write
         from astraea.audit.parts import section
         from astraea.audit.settings import plan_of, the_settings
@@ -151,6 +154,7 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: t
     if nodes is not None and site.cluster is not None:
         raise InputError(f"--nodes: the settings of the cluster name {site.cluster} GPUs; leave --nodes out")
     others = [get_policy(name).name for name in what_if or WHAT_IF]
+    last = None if compare is None else read_last(compare)
     with publishing(out) as folder:
         trace = named_trace(**reading)
         shares = "The shares are equal, as none were given (--weights)."
@@ -163,8 +167,11 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: t
         plan = plan_of(site, trace, scheduler, given, cluster)
         found = audit(shown, cluster, plan.own, others, plan.rules)
         more = [section("The size of the cluster", {"lines": said})] if said else []
-        write(found, shares, folder, [*more, the_settings(plan, anonymize)])
-    for line in (*short(found, shares), *said):
+        more.append(the_settings(plan, anonymize))
+        if last:
+            more.append(changed(last, figures(found)))
+        write(found, shares, folder, more)
+    for line in [*short(found, shares), *said, *(changes(last, figures(found)) if last else [])]:
         print(f"- {line}")
     print(f"\nthe whole: {out / 'index.html'}")
 
