@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from astraea.traces.trace import Trace
 
 
-def in_log(job: str, trace: Trace, cluster: Cluster, policy: Policy, site: Site | None = None) -> str:
+def in_log(job: str, trace: Trace, cluster: Cluster, policy: Policy, site: Site) -> str:
     """Forecast a job that is submitted where a log ends, or at a time in it, in five lines."""
     from astraea.forecast.log import queue_of
     from astraea.forecast.start import would_start

@@ -1,4 +1,4 @@
-"""The commands of `astraea`, from `simulate` to `live`."""
+"""The commands of `astraea`, and what those print that fail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ import click
 
 import astraea
 from astraea.cli import arguments as args
-from astraea.cli.forecast import in_log, wait
+from astraea.cli.audit import audit
+from astraea.cli.forecast import wait
 from astraea.cli.leaderboard import leaderboard
 from astraea.cli.live import live
 from astraea.core.errors import InputError, PolicyError, extra
@@ -29,9 +30,8 @@ INTERRUPTED: Final = 130
 
 app: Final = click.Group("astraea", help=docstring(astraea).partition("\n")[0], no_args_is_help=False)
 click.version_option(astraea.__version__, message="astraea %(version)s")(app)
-app.add_command(live)
-app.add_command(leaderboard)
-app.add_command(wait)
+for command in (audit, leaderboard, live, wait):
+    app.add_command(command)
 
 
 @app.command(cls=args.Command, short_help="run a trace under a policy")
@@ -114,55 +114,6 @@ def describe(**reading: Any) -> None:
     from astraea.traces.named import named_trace
 
     print(describe_text(named_trace(**reading)), end="")
-
-
-@app.command(cls=args.Command, short_help="who waited in a log, why, and what another scheduler would have done")
-@args.trace
-@click.option("--nodes", type=args.whole_number, required=True, metavar="N", help="machines")
-@click.option("--gpus-per-node", type=args.whole_number, default="8", metavar="N", help="[GPU], default 8")
-@click.option("--scheduler", default="slurm", metavar="NAME", help="that the cluster has (see: astraea policies)")
-@click.option("--param", type=lambda text: args.parameter(text, False), multiple=True, metavar="NAME=VALUE",
-              help="of that scheduler; may be repeated")  # fmt: skip
-@click.option("--what-if", type=args.listed(str.strip), metavar="NAME,...",
-              help="other schedulers; {astraea.audit.audit:WHAT_IF} if not given")  # fmt: skip
-@click.option("--anonymize", is_flag=True, help="letters for tenants, numbers for users and jobs")
-@click.option("--would-start", metavar="JOB", help="when gpus=8,account=vision,time=4h (and at=TIME) would start")
-@args.path("--out", "DIR", "write index.html, tables and audit.json there")
-def audit(nodes: int, gpus_per_node: int, scheduler: str, param: tuple[tuple[str, list[Any]], ...],
-          what_if: list[str] | None, anonymize: bool, would_start: str | None, out: Path | None,
-          **reading: Any) -> None:  # fmt: skip
-    """Audit a cluster's log: who got what they were owed, who waited and why, and what would have been.
-
-    With --would-start, nothing but when a job would start that is submitted where the log ends, or at a time.
-    """
-    if (would_start is None) == (out is None):
-        raise click.UsageError("give either --out or --would-start")
-    if would_start is not None:
-        ...
-    from astraea.audit.audit import WHAT_IF, anonymous, audit
-
-    with extra("audit"):
-        from astraea.audit.page import short, write
-    from astraea.cluster.cluster import Cluster
-    from astraea.cluster.policies import get_policy
-    from astraea.traces.named import named_trace
-
-    own = get_policy(scheduler)(**{name: values[0] for name, values in param})
-    if would_start is not None:
-        print(in_log(would_start, named_trace(**reading), Cluster(nodes, gpus_per_node), own))
-        return
-    assert out is not None
-    others = [get_policy(name).name for name in what_if or WHAT_IF]
-    with publishing(out) as folder:
-        trace = named_trace(**reading)
-        shares = "The shares are equal, as none were given (--weights)."
-        if reading["weights"] is not None:
-            shares = f"The shares are those of {'the file that was given' if anonymize else reading['weights'].name}."
-        found = audit(anonymous(trace) if anonymize else trace, Cluster(nodes, gpus_per_node), own, others)
-        write(found, shares, folder)
-    for line in short(found, shares):
-        print(f"- {line}")
-    print(f"\nthe whole: {out / 'index.html'}")
 
 
 @app.group(cls=args.Group, no_args_is_help=False, short_help="download real workloads")

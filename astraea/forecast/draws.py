@@ -4,7 +4,8 @@ Run times
     A job runs for some part of its time limit, as an earlier job did: one of its user, if at least `LEAST` of his have
     ended (and ran longer, in parts of their limits, than this one has already), or else one of its tenant, or any.
     Where none did, it runs to its time limit; without one, its whole time is that which is over, divided by a number
-    from 0 to 1. A job without a time limit runs as long as an earlier job. In each draw the past itself is drawn anew (bootstrap), as a short past says little.
+    from 0 to 1. A job without a time limit runs as long as an earlier job. In each draw the past itself is drawn anew
+    (bootstrap), as a short past says little.
 Arrivals
     The jobs that came in some stretch of the past come again, with their tenants, sizes and run times; where the past
     ends, it begins again. In every second simulation nobody comes.

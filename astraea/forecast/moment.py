@@ -111,7 +111,8 @@ def with_asked(trace: Trace, now: float, wish: Wish) -> Trace:
         like = [_last(trace, *row) for row in zip(more["tenant"], more["user"], more["submit_time"], strict=True)]
         ratio = more["demand"].to_numpy(dtype=float) / trace.demand[like]
         others = trace.details.iloc[like].astype(object).reset_index(drop=True)
-        others = others.assign(node_list="", nodes=np.nan, **{c: others[c] * ratio for c in ("cpus", "memory")})
+        scaled = {name: others[name] * ratio for name in ("cpus", "memory")}
+        others = others.assign(node_list="", nodes=np.nan, gpus=more["demand"], **scaled)
         if wish.partition:
             others.loc[len(others) - 1, "partition"] = wish.partition
         details = pd.concat([trace.details.astype(object), others], ignore_index=True)
