@@ -14,7 +14,7 @@ from astraea.core.errors import InputError, extra
 from astraea.core.files import publishing
 
 
-@click.command("audit", cls=args.Command, 
+@click.command("audit", cls=args.Command,
                short_help="who waited in a log, why, and what another scheduler would have done")  # fmt: skip
 @args.trace
 @settings.options

@@ -10,7 +10,7 @@ import pandas as pd
 
 from astraea.cluster.rules import Rules
 from astraea.cluster.simulate import simulate
-from astraea.core.arrays import FloatArray
+from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
 from astraea.core.units import DAY, HOUR
 from astraea.forecast.draws import MOST_ARRIVALS, SHORTEST, Past
@@ -58,19 +58,13 @@ class Ahead(NamedTuple):
     often: float  #: part of the simulations
 
 
-class Forecast(NamedTuple):
-    """When a job would start; times are counted from the moment [s]."""
+class Drawn(NamedTuple):
+    """What came of some simulations."""
 
-    tenant: str
-    gpus: int
-    limit: float  #: its time limit [s]; NaN without
-    start: FloatArray  #: (draws,) of the simulations, in order
-    ahead: tuple[Ahead, ...]  #: jobs that wait and start before it in most of the simulations, the most certain first
-    come: float  #: jobs that come later and start before it, on average
-    last: tuple[Ahead, ...]  #: running jobs at whose end it starts, the most frequent first
-    at_once: bool  #: it starts at the next pass of the scheduler
-    fewer: int  #: GPUs with which it would start at once, 0 if with none
-    shorter: float  #: time limit with which it would start at once [s], 0 if with none
+    start: FloatArray  #: (draws,) of the job that is asked about, in order [s]
+    ahead: Counter[str]  #: how often a job that waits starts before it
+    last: Counter[str]  #: how often a running job is the last one to end before its start
+    come: int  #: jobs that come later and start before it, in all draws
 
     @property
     def interval(self) -> tuple[float, float, float]:
@@ -79,107 +73,147 @@ class Forecast(NamedTuple):
         return max(0.0, float(low) / WIDER - REACTION), float(middle), float(high) * WIDER + REACTION
 
 
+class Forecast(NamedTuple):
+    """When a job would start; times are counted from the moment [s]."""
+
+    tenant: str
+    gpus: int
+    limit: float  #: its time limit [s]; NaN without
+    draws: int
+    interval: tuple[float, float, float]  #: low end, median and high end [s]
+    ahead: tuple[Ahead, ...]  #: jobs that wait and start before it in most of the simulations, the most certain first
+    come: float  #: jobs that come later and start before it, on average
+    last: tuple[Ahead, ...]  #: running jobs at whose end it starts, the most frequent first
+    at_once: bool  #: it starts at the next pass of the scheduler
+    fewer: int  #: GPUs with which it would start at once, 0 if with none
+    shorter: float  #: time limit with which it would start at once [s], 0 if with none
+
+
 def would_start(moment: Moment, draws: int = DRAWS) -> Forecast:
     """Simulate the queue with the new job in it; `InputError` if the cluster is too small for it."""
-    job = moment.asked.iloc[0]
+    drawn = simulations(moment, draws)
+    job, quick = moment.asked.iloc[0], moment.policy.parameters["interval"]
     gpus, limit = int(job["demand"]), float(job["time_limit"])
-    if gpus > moment.cluster.gpus:
-        raise InputError(f"a job: gpus={gpus} is more than the {moment.cluster.gpus} GPUs that can be used")
-    past, horizon = Past(moment.past), HORIZONS[0]
-    starts, ahead, last, come = np.empty(draws), Counter[str](), Counter[str](), 0
-    for k in range(draws):
-        start, end = simulated(moment, past, k, k % 2 * MOST_ARRIVALS, horizon)
-        while start[NEW] >= horizon < HORIZONS[-1]:
-            horizon = HORIZONS[HORIZONS.index(horizon) + 1]
-            start, end = simulated(moment, past, k, k % 2 * MOST_ARRIVALS, horizon)
-        starts[k] = min(start[NEW], horizon)
-        earlier = start.index[start < starts[k]]
-        ahead.update(name for name in earlier if name[0] == WAITS)
-        come += sum(name[0] == COMES for name in earlier)
-        ended = end[[name for name in end.index if name[0] == RUNS and end[name] <= starts[k]]]
-        if len(ended) and starts[k] > REACTION:
-            last[str(ended.idxmax()).partition(" ")[0]] += 1
 
     def at_once(**changes: float) -> bool:
-        other = moment._replace(asked=moment.asked.assign(**changes))
-        start, _ = simulated(other, Past(moment.past.iloc[:0]), 0, 0, HORIZONS[0])  # all run to their time limits
-        return bool(start[NEW] <= moment.policy.parameters["interval"])
+        other = moment._replace(asked=moment.asked.assign(**changes), past=moment.past.iloc[:0])
+        return bool(Queue(other).simulated(0, 0, HORIZONS[0]).start[NEW] <= quick)  # all run to their time limits
 
     now = at_once()
     return Forecast(
         tenant=str(job["tenant"]),
         gpus=gpus,
         limit=limit,
-        start=np.sort(starts),
-        ahead=_named(moment.waiting, ahead, draws, least=0.5),
-        come=come / draws,
-        last=_named(moment.running, last, draws),
+        draws=draws,
+        interval=drawn.interval,
+        ahead=_named(moment.waiting, drawn.ahead, draws, least=0.5),
+        come=drawn.come / draws,
+        last=_named(moment.running, drawn.last, draws),
         at_once=now,
         fewer=next((n for n in _fewer(gpus) if not now and at_once(demand=n)), 0),
         shorter=next((t for t in LIMITS if not now and not t >= limit and at_once(time_limit=t)), 0.0),
     )
 
 
-def simulated(moment: Moment, past: Past, seed: int, arrivals: int, horizon: float) -> tuple[pd.Series, pd.Series]:
-    """Simulate one draw, in which so many jobs come at most: starts and ends [s] by the names of the simulation.
+def simulations(moment: Moment, draws: int) -> Drawn:
+    """Simulate some draws; in every second one jobs come."""
+    queue, horizon = Queue(moment), HORIZONS[0]
+    found = Drawn(np.empty(draws), Counter(), Counter(), 0)
+    come = 0
+    for k in range(draws):
+        one = queue.simulated(k, k % 2 * MOST_ARRIVALS, horizon)
+        while one.start[NEW] >= horizon < HORIZONS[-1]:
+            horizon = HORIZONS[HORIZONS.index(horizon) + 1]
+            one = queue.simulated(k, k % 2 * MOST_ARRIVALS, horizon)
+        found.start[k] = start = min(one.start[NEW], horizon)
+        earlier = [name for name, begin in one.start.items() if begin < start]
+        found.ahead.update(name for name in earlier if name[0] == WAITS)
+        come += sum(name[0] == COMES for name in earlier)
+        ends = [(end, name) for name, end in one.end.items() if name[0] == RUNS and end <= start]
+        if ends and start > REACTION:
+            found.last[max(ends)[1].partition(" ")[0]] += 1
+    return found._replace(start=np.sort(found.start), come=come)
 
-    What is later than the horizon means nothing: no job lasts longer, or comes later.
-    Second 0 is the first pass after the moment. Jobs that run are there one pass earlier, before all others, and those
-    whose nodes are known as a part on each of them.
+
+class Times(NamedTuple):
+    """Starts and ends of a simulation, by the names of its jobs; second 0 is the moment [s]."""
+
+    start: dict[str, float]
+    end: dict[str, float]
+
+
+class Queue:
+    """A queue as it is simulated.
+
+    Jobs that run are there one pass before all others, and those whose nodes are known as a part on each of them.
     """
-    rng, interval = np.random.default_rng(seed), max(moment.policy.parameters["interval"], horizon / MOST_PASSES)
-    names = [*(f"{RUNS}{k}" for k in range(len(moment.running))), *(f"{WAITS}{k}" for k in range(len(moment.waiting)))]
-    there = pd.concat([moment.running, moment.waiting, moment.asked], ignore_index=True).assign(job_id=[*names, NEW])
-    numbers = there.reindex(columns=["elapsed", "waited", "time_limit"]).astype(float)
-    elapsed = numbers["elapsed"].fillna(0.0).to_numpy()
-    age = (numbers["waited"].fillna(0.0) / moment.policy.parameters["max_age"]).clip(upper=1.0).to_numpy()
-    is_there = np.arange(len(there)) < len(moment.running)
-    there["submit_time"] = np.where(is_there, 0.0, interval)
-    there["duration"] = np.minimum(past.run_times(there, elapsed, rng) - elapsed, horizon)
-    there.loc[len(there) - 1, "duration"] = SHORTEST  # its own run time changes nothing
-    there["time_limit"] = np.maximum(numbers["time_limit"] - elapsed, SHORTEST)
-    there["bonus"] = np.where(is_there, FIRST, moment.policy.parameters["weight_age"] * age)
-    there["node"], there["part"] = -1, 1.0
-    come = past.arrivals(rng, arrivals)
-    come = come[(come["demand"] <= moment.cluster.gpus) & (come["submit_time"] < horizon)]
-    come = come.assign(job_id=[f"{COMES}{k}" for k in range(len(come))], submit_time=come["submit_time"] + interval,
-                       duration=come["duration"].clip(upper=horizon), bonus=0.0, node=-1, part=1.0)  # fmt: skip
-    columns = ["job_id", "tenant", "user", "demand", "submit_time", "duration", "time_limit"]
-    jobs = pd.concat([_in_parts(there, moment), come] if len(come) else [_in_parts(there, moment)], ignore_index=True)
-    trace = Trace.from_frame(jobs[columns], name="the queue", weights=moment.weights)
-    jobs = jobs.set_index("job_id").loc[list(trace.job_id)]
-    policy = moment.policy(interval=interval)
-    found = simulate(trace, moment.cluster, policy, rules=_rules(moment, jobs)).jobs.set_index("job_id")
-    if NEW not in found.index:
-        raise InputError(f"a job: {moment.asked['demand'].iloc[0]} GPUs do not fit on the nodes that it may use")
-    return found["first_start_time"] - interval, found["end_time"] - interval
+
+    def __init__(self, moment: Moment) -> None:
+        self.moment, self.past = moment, Past(moment.past)
+        jobs = pd.concat([moment.running, moment.waiting, moment.asked], ignore_index=True)
+        runs, waits, n = len(moment.running), len(moment.waiting), len(jobs)
+        if int(jobs["demand"].iloc[-1]) > moment.cluster.gpus:
+            have = f"{moment.cluster.gpus} GPUs that can be used"
+            raise InputError(f"a job: gpus={jobs['demand'].iloc[-1]} is more than the {have}")
+        numbers = jobs.reindex(columns=["elapsed", "waited", "time_limit"]).astype(float)
+        self.jobs, self.elapsed = jobs, numbers["elapsed"].fillna(0.0).to_numpy()
+        known = [*moment.running["held"], *[[]] * (n - runs)]
+        held = [parts or [(-1, gpus)] for parts, gpus in zip(known, jobs["demand"], strict=True)]
+        self.of = np.repeat(np.arange(n), [len(parts) for parts in held])
+        self.node, self.demand = np.array([part for parts in held for part in parts], dtype=np.int64).T
+        self.part = self.demand / jobs["demand"].to_numpy()[self.of]
+        names = [*(f"{RUNS}{k}" for k in range(runs)), *(f"{WAITS}{k}" for k in range(waits)), NEW]
+        parts = zip(self.of, self.node, strict=True)
+        self.names = [names[k] if node < 0 else f"{names[k]} {node}" for k, node in parts]
+        parameters = moment.policy.parameters
+        age = np.minimum(numbers["waited"].fillna(0.0).to_numpy() / parameters["max_age"], 1.0)
+        self.bonus = np.where(np.arange(n) < runs, FIRST, parameters["weight_age"] * age)[self.of]
+        self.limit = np.maximum(numbers["time_limit"].to_numpy() - self.elapsed, SHORTEST)[self.of]
+
+    def simulated(self, seed: int, arrivals: int, horizon: float) -> Times:
+        """Simulate one draw, in which so many jobs come at most.
+
+        What is later than the horizon means nothing: no job lasts longer, or comes later.
+        """
+        moment, rng = self.moment, np.random.default_rng(seed)
+        interval = max(moment.policy.parameters["interval"], horizon / MOST_PASSES)
+        runs = np.minimum(self.past.run_times(self.jobs, self.elapsed, rng) - self.elapsed, horizon)
+        runs[-1] = SHORTEST  # its own run time changes nothing
+        come = self.past.arrivals(rng, arrivals)
+        come = come[(come["demand"] <= moment.cluster.gpus) & (come["submit_time"] < horizon)]
+        n, jobs, of = len(come), self.jobs, self.of
+        columns = {name: np.concatenate([jobs[name].to_numpy()[of], come[name]]) for name in ("tenant", "user", "row")}
+        frame = pd.DataFrame({
+            "job_id": [*self.names, *(f"{COMES}{k}" for k in range(n))],
+            "tenant": columns["tenant"], "user": columns["user"],
+            "demand": np.concatenate([self.demand, come["demand"]]),
+            "submit_time": np.concatenate([(of >= len(moment.running)) * interval, come["submit_time"] + interval]),
+            "duration": np.concatenate([runs[of], np.minimum(come["duration"], horizon)]),
+            "time_limit": np.concatenate([self.limit, come["time_limit"]]),
+        })  # fmt: skip
+        trace = Trace.from_frame(frame, name="the queue", weights=moment.weights)
+        order = pd.Index(frame["job_id"]).get_indexer(pd.Index(trace.job_id))
+        more = (np.full(n, -1), np.ones(n), np.zeros(n))
+        extra = (np.concatenate([a, b])[order] for a, b in zip((self.node, self.part, self.bonus), more, strict=True))
+        rules = _rules(moment, columns["row"].astype(np.int64)[order], *extra)
+        result = simulate(trace, moment.cluster, moment.policy(interval=interval), rules=rules).jobs
+        begin, end = (result[name].to_numpy() - interval for name in ("first_start_time", "end_time"))
+        if NEW not in (ids := result["job_id"].tolist()):
+            raise InputError(f"a job: {self.demand[-1]} GPUs do not fit on the nodes that it may use")
+        return Times(dict(zip(ids, begin.tolist(), strict=True)), dict(zip(ids, end.tolist(), strict=True)))
 
 
-def _in_parts(jobs: pd.DataFrame, moment: Moment) -> pd.DataFrame:
-    """Put a job for each part of the jobs whose nodes are known in their place."""
-    if not any(moment.running["held"]):
-        return jobs
-    known = [*moment.running["held"], *[[]] * (len(jobs) - len(moment.running))]
-    held = [parts or [(-1, gpus)] for parts, gpus in zip(known, jobs["demand"], strict=True)]
-    rows = np.repeat(np.arange(len(jobs)), [len(parts) for parts in held])
-    node, gpus = np.array([part for parts in held for part in parts], dtype=np.int64).T
-    found = jobs.iloc[rows].reset_index(drop=True)
-    names = [f"{id} {k}" if k >= 0 else id for id, k in zip(found["job_id"], node, strict=True)]
-    return found.assign(job_id=names, node=node, part=gpus / found["demand"], demand=gpus)
-
-
-def _rules(moment: Moment, jobs: pd.DataFrame) -> Rules:
+def _rules(moment: Moment, rows: IntArray, node: IntArray, part: FloatArray, bonus: FloatArray) -> Rules:
     """Return the rules of the jobs of a simulation, in its order; parts of running jobs are kept to their nodes."""
-    known, node, part = moment.rules, jobs["node"].to_numpy(), jobs["part"].to_numpy()
-    mine, nodes = known.of(jobs["row"].to_numpy(dtype=np.int64)), moment.cluster.nodes
-    pinned = node >= 0
+    known, pinned = moment.rules, node >= 0
+    mine, everywhere = known.of(rows), np.eye(moment.cluster.nodes, dtype=np.bool_)
     return mine._replace(
-        allowed=np.concatenate([known.allowed, np.eye(nodes, dtype=np.bool_)]) if pinned.any() else known.allowed,
+        allowed=np.concatenate([known.allowed, everywhere]) if pinned.any() else known.allowed,
         kind=np.where(pinned, len(known.allowed) + node, mine.kind),
         nodes=np.where(pinned, 1, mine.nodes),
         charge=mine.charge * part,
         takes=mine.takes * part[:, None],
-        bonus=mine.bonus + jobs["bonus"].to_numpy(),
+        bonus=mine.bonus + bonus,
     )
 
 

@@ -24,7 +24,7 @@ def as_text(found: Forecast, moment: Moment) -> str:
         f"it would start {_when(found, moment)}",
         f"it waits for: {_before(found)}",
         f"sooner: {_sooner(found)}",
-        f"from: {len(found.start)} simulations with {_past(moment)}",
+        f"from: {found.draws} simulations with {_past(moment)}",
     )
     return "\n".join(map(escaped, lines))
 
@@ -47,7 +47,7 @@ def _before(found: Forecast) -> str:
         gpus = counted(sum(one.gpus for one in found.ahead), "GPU")
         waiting = f"{counted(len(found.ahead), 'waiting job')} with {gpus} ({_names(found.ahead)})"
     come = f", {found.come:.0f} that come later" if found.come >= 0.5 else ""
-    last = f"; GPUs come free when {_names(found.last)} end" if found.last else ""
+    last = f"; it mostly starts when {_names(found.last[:NAMED])} ends" if found.last else ""
     return f"{waiting}{come}{last}"
 
 
