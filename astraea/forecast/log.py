@@ -5,6 +5,7 @@ from __future__ import annotations
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import recorded_runs
 from astraea.cluster.policy import Policy
+from astraea.cluster.rules import no_rules
 from astraea.cluster.site import Site
 from astraea.cluster.site_rules import rules
 from astraea.core.errors import InputError
@@ -26,4 +27,6 @@ def queue_of(trace: Trace, wish: Wish, cluster: Cluster, policy: Policy, site: S
     now = seconds_of(trace, wish.at)
     tenant = tenant_of(trace.tenants, wish.account, trace.name)
     queue = with_asked(trace, now, wish._replace(account=tenant))
-    return moment_of(queue, runs, ASKED, cluster, policy, rules(site, queue, cluster).rules, now)
+    is_known = site.files or site.classes
+    known = rules(site, queue, cluster).rules if is_known else no_rules(queue, cluster)
+    return moment_of(queue, runs, ASKED, cluster, policy, known, now)

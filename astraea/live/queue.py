@@ -88,7 +88,7 @@ def queue_now(answers: Answers, wish: Wish, policy: Policy, history: Trace | Non
         "time_limit": wish.time, "submit_time": 0.0, "partition": _partition(nodes, wish.partition),
         "priority": _priority(jobs, account, wish.user), "nodes": 0,
     }  # fmt: skip
-    every = pd.concat([at, pd.DataFrame([asked])], ignore_index=True)
+    every = pd.concat([at, pd.DataFrame([asked])], ignore_index=True).astype({"time_limit": float})
     every["row"] = np.arange(len(every))
     a, b, columns = len(running), len(running) + len(waiting), [*COLUMNS, "submit_time"]
     elapsed = [max(0.0, now - job.start) for job in running]
