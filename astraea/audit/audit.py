@@ -150,7 +150,7 @@ def with_those_who_wait(trace: Trace) -> Trace:
     if not lacking:
         return trace
     weights = dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True))
-    if len(set(weights.values())) > 1:
+    if len(set(weights.values())) > 1 or trace.tree is not None:
         raise InputError(f"{trace.name}: tenant {lacking[0]!r} has a job that waits still, and no share; give it one")
     one = trace.tenant_weight[0]
     return trace.with_weights(weights | dict.fromkeys(lacking, float(one)))
@@ -217,8 +217,11 @@ def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Tr
     number = len(trace) + len(aside)
     ids = np.array([f"{k:0{len(str(number))}d}" for k in range(1, number + 1)], dtype=object)
     changes: dict[str, Any] = {"excluded_jobs": aside.assign(job_id=ids[len(trace) :])}
-    if "tenant" in aside:
-        changes["excluded_jobs"]["tenant"] = aside["tenant"].map(tenant).fillna("another")
+    for column, names in (("tenant", tenant), ("user", people)):
+        if column in aside:
+            changes["excluded_jobs"][column] = aside[column].astype(object).map(names).fillna("another")
+    if "detail" in aside:  # what could not be read may be a name
+        changes["excluded_jobs"]["detail"] = np.where(aside["detail"] == "", "", "?")
     if trace.recorded is not None:
         job = dict(zip(trace.job_id, ids, strict=False))
         changes["recorded"] = trace.recorded.assign(job_id=trace.recorded["job_id"].map(job))

@@ -1,6 +1,7 @@
 """Kueue's admission fair sharing (AFS): the local queue with the least usage for its weight is admitted first.
 
-A LocalQueue is a tenant, the ClusterQueue that all of them feed is the cluster, a workload is a job. Under the names of
+A LocalQueue is a tenant, the ClusterQueue that all of them feed is the cluster, a workload is a job, its priority the
+constant part that the cluster's configuration gives (`Rules.bonus`), if there is one. Under the names of
 Kueue's configuration, with H = `usageHalfLifeTime`, S = `usageSamplingInterval` and a(t) = 1 - 0.5^(t / H):
 
 Usage
@@ -16,10 +17,10 @@ Order
 Sources: keps/4136-admission-fair-sharing and pkg/util/admissionfairsharing of github.com/kubernetes-sigs/kueue (2026),
 and the documentation (https://kueue.sigs.k8s.io/docs/concepts/admission_fair_sharing).
 
-Departures: GPUs are the one resource, so there are no weights of resources. All jobs have one priority. A round is as
-many of Kueue's cycles as there are jobs to admit, and no admission check comes between quota and admission. Amounts are
-compared at the resolution of `level`, where Kueue cuts products to nine decimals. Nobody is preempted, which is Kueue's
-default within a ClusterQueue (`withinClusterQueue: Never`); where it is not, AFS orders the victims.
+Departures: GPUs are the one resource, so there are no weights of resources. A round is as many of Kueue's cycles as
+there are jobs to admit, and no admission check comes between quota and admission. Amounts are compared at the
+resolution of `level`, where Kueue cuts products to nine decimals. Nobody is preempted, which is Kueue's default within
+a ClusterQueue (`withinClusterQueue: Never`); where it is not, AFS orders the victims.
 """
 
 from __future__ import annotations
@@ -28,16 +29,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from astraea.cluster.engine.state import EVERY_ROUND, I, View
-from astraea.cluster.policy import NO_JOB, candidates, fits, grant, in_use, level, policy, some_job_fits, unpack
+from astraea.cluster.engine.state import EVERY_ROUND, PENDING, I, View
+from astraea.cluster.policy import (
+    NO_JOB,
+    all_candidates,
+    candidates,
+    fits,
+    grant,
+    in_use,
+    level,
+    policy,
+    some_job_fits,
+    unpack,
+)
 from astraea.core.compilation import inlined
 
 # kept per tenant: usage C [GPU], when it was sampled last [s], GPUs of the jobs whose penalty is noted
-CONSUMED, SAMPLED, PENDING = range(3)
-# kept per job: its GPUs while its penalty is noted
-NOTED = 0
+CONSUMED, SAMPLED, NOTES = range(3)
+# kept beside the first tenant: how many jobs were chosen last
+CHOSEN = 3
+# kept per job: its GPUs while its penalty is noted, and once it is usage
+NOTED, SETTLED = range(2)
 
-SAME_PRIORITY = 0.0
+
+class Queue(NamedTuple):
+    """Waiting jobs, those of each tenant in order of priority, then of submission."""
+
+    jobs: I  #: (waiting,)
+    at: I  #: (T,) the next job of each tenant in `jobs`
+    end: I  #: (T,) where its jobs end
 
 
 class Parameters(NamedTuple):
@@ -52,40 +72,57 @@ class Parameters(NamedTuple):
 
 
 @policy(
-    "kueue-afs", Parameters, revisit=lambda _: EVERY_ROUND, memory=(1, 3), largest=lambda _: np.inf,
+    "kueue-afs", Parameters, revisit=lambda _: EVERY_ROUND, memory=(2, 4), largest=lambda _: np.inf,
     at_least={"usage_sampling_interval": 1},
 )  # fmt: skip
 def kueue_afs(s: View) -> None:
     """Kueue's admission fair sharing (https://kueue.sigs.k8s.io, KEP-4136)."""
     p = unpack(Parameters, s.parameters)
+    give_back(s, p)
     for t in range(len(s.tenant)):
         if s.clock[0].now - s.tenant_memory[SAMPLED, t] >= p.usage_sampling_interval:
             sample(s, p, t)
-    at = np.zeros(len(s.tenant), np.int64)
-    while some_job_fits(s):
-        j = next_job(s, p, at)
-        if j == NO_JOB:
-            break
-        note(s, j)
-        grant(s, j)
+    if some_job_fits(s):
+        queue = waiting_jobs(s)
+        while True:
+            j = next_job(s, p, queue)
+            if j == NO_JOB:
+                break
+            note(s, j)
+            grant(s, j)
     for j in s.granted[: s.clock[0].n_granted]:
         settle(s, p, j)
+    s.tenant_memory[CHOSEN, 0] = s.clock[0].n_granted
 
 
 @inlined
-def next_job(s: View, p: Parameters, at: I) -> int:
-    """Return the first of the jobs that fit; `at` is where each queue has got to: past what does not fit."""
-    best, least = NO_JOB, np.inf
+def waiting_jobs(s: View) -> Queue:
+    """Return the queues at the beginning of a round."""
+    jobs, at = np.empty(len(all_candidates(s)), np.int64), np.empty(len(s.tenant), np.int64)
+    end, n = np.empty(len(s.tenant), np.int64), 0
     for t in range(len(s.tenant)):
         of = candidates(s, t)
-        while at[t] < len(of) and (s.job[of[at[t]]].decided or not fits(s, of[at[t]])):
-            at[t] += 1
-        if at[t] < len(of):
-            penalty = entry_penalty(s.tenant_memory[PENDING, t], p)
+        at[t], end[t] = n, n + len(of)
+        jobs[n : end[t]] = of[np.argsort(-s.rules.bonus[of], kind="mergesort")]
+        n = end[t]
+    return Queue(jobs, at, end)
+
+
+@inlined
+def next_job(s: View, p: Parameters, queue: Queue) -> int:
+    """Take the first of the jobs that fit out of the queues, and what does not fit before it; none if none fits."""
+    best, least = NO_JOB, np.inf
+    for t in range(len(s.tenant)):
+        while queue.at[t] < queue.end[t] and not fits(s, queue.jobs[queue.at[t]]):
+            queue.at[t] += 1
+        if queue.at[t] < queue.end[t]:
+            penalty = entry_penalty(s.tenant_memory[NOTES, t], p)
             used = usage(s.tenant_memory[CONSUMED, t], penalty, s.tenant[t].weight)
-            j = of[at[t]]
-            if best == NO_JOB or goes_before(used, SAME_PRIORITY, j, least, SAME_PRIORITY, best):
+            j = queue.jobs[queue.at[t]]
+            if best == NO_JOB or goes_before(used, s.rules.bonus[j], j, least, s.rules.bonus[best], best):
                 best, least = j, used
+    if best != NO_JOB:
+        queue.at[s.job[best].tenant] += 1
     return best
 
 
@@ -135,7 +172,7 @@ def sample(s: View, p: Parameters, t: int) -> None:
 @inlined
 def note(s: View, j: int) -> None:
     """Job `j` is given its quota: note its GPUs for the penalty, in place of what was noted of it before."""
-    s.tenant_memory[PENDING, s.job[j].tenant] += s.job[j].demand - s.memory[NOTED, j]
+    s.tenant_memory[NOTES, s.job[j].tenant] += s.job[j].demand - s.memory[NOTED, j]
     s.memory[NOTED, j] = s.job[j].demand
 
 
@@ -145,5 +182,14 @@ def settle(s: View, p: Parameters, j: int) -> None:
     t, gpus = s.job[j].tenant, s.memory[NOTED, j]
     sample(s, p, t)
     s.tenant_memory[CONSUMED, t] += entry_penalty(gpus, p)
-    s.tenant_memory[PENDING, t] -= gpus
-    s.memory[NOTED, j] = 0
+    s.tenant_memory[NOTES, t] -= gpus
+    s.memory[NOTED, j], s.memory[SETTLED, j] = 0, gpus
+
+
+@inlined
+def give_back(s: View, p: Parameters) -> None:
+    """Take the penalties back of jobs that were chosen last and found no place on nodes where they may run."""
+    for j in s.granted[: int(s.tenant_memory[CHOSEN, 0])]:
+        if s.job[j].status == PENDING:
+            s.tenant_memory[CONSUMED, s.job[j].tenant] -= entry_penalty(s.memory[SETTLED, j], p)
+            s.memory[SETTLED, j] = 0

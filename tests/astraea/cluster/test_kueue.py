@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import ROOT
-from schedules import check, jobs, small_state, trace_of
+from schedules import FREE, check, jobs, small_state, trace_of
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.leases import arrive
@@ -24,7 +24,7 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.policies.kueue_afs import (
     CONSUMED,
     NOTED,
-    PENDING,
+    NOTES,
     SAMPLED,
     Parameters,
     decayed,
@@ -34,6 +34,7 @@ from astraea.cluster.policies.kueue_afs import (
     settle,
     usage,
 )
+from astraea.cluster.rules import no_rules
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.traces.trace import Trace
@@ -67,7 +68,7 @@ def state(rows: list[str], p: Parameters, *, gpus: int = 8, now: float = 0.0, we
     if weight is not None:
         trace = trace.with_weights(dict.fromkeys(trace.tenants, weight))
     s: View
-    s, x = small_state(trace, Cluster(1, gpus), memory=(1, 3), parameters=np.array([*p, 0.0]))
+    s, x = small_state(trace, Cluster(1, gpus), memory=(2, 4), parameters=np.array([*p, 0.0]))
     s.clock[0].now, s.tenant_memory[SAMPLED] = now, now
     for j in range(len(trace)):
         if trace.submit_time[j] <= now:
@@ -164,7 +165,7 @@ def ledger(case: Case) -> None:
             else:
                 s.job[j].demand = int(step["push"].get(resource, 0))
                 note(s, j)
-        left[resource] = s.tenant_memory[PENDING, 0]
+        left[resource] = s.tenant_memory[NOTES, 0]
         assert left[resource] == s.memory[NOTED].sum()
     assert {r: v for r, v in left.items() if v} == expected
     assert any(left.values()) == case["expected_pending"]
@@ -176,7 +177,7 @@ def settlement(case: Case) -> None:
     s.tenant_memory[CONSUMED, 0] = numbers(case["consumed"]).get("cpu", 0.0)
     s.tenant_memory[SAMPLED, 0] = -case["elapsed_s"]
     note(s, 0)
-    assert entry_penalty(s.tenant_memory[PENDING, 0], p) == float(case["pending_penalty"]["cpu"])
+    assert entry_penalty(s.tenant_memory[NOTES, 0], p) == float(case["pending_penalty"]["cpu"])
     for _ in range(case["settle_times"]):
         settle(s, p, 0)
     assert s.tenant_memory[CONSUMED, 0] == float(case["expected"]["cpu"])
@@ -194,7 +195,7 @@ def transition(case: Case) -> None:
         s.open_gangs[2] = 0
     choose(s)
     assert (s.tenant_memory[CONSUMED, 0] > 0) == case["expected_folded_into_consumed"]
-    assert (s.tenant_memory[PENDING, 0] > 0) == case["expected_still_pending"]
+    assert (s.tenant_memory[NOTES, 0] > 0) == case["expected_still_pending"]
 
 
 def order(case: Case) -> None:
@@ -281,6 +282,27 @@ SCHEDULES: dict[str, tuple[Any, ...]] = {
 @pytest.mark.parametrize("case", SCHEDULES.values(), ids=SCHEDULES)
 def test_schedule(case: tuple[Any, ...]) -> None:
     check(*case)
+
+
+def test_a_job_that_finds_no_place_pays_nothing() -> None:
+    """b1 may run on the first node only, which b0 holds: it is chosen at every round until z leaves no node free."""
+    rows = jobs("b0 2 0 300", "a1 2 10 80", "b1 2 20 9", "z0 2 80 100", "a2 2 85 10", "b2 2 85 10")
+    trace, cluster = trace_of(rows, {"a": 1, "b": 2, "z": 1}), Cluster(3, 2)
+    on_first = np.isin(trace.job_id, ["b0", "b1"]).astype(np.int64)
+    rules = no_rules(trace, cluster)._replace(allowed=np.array([[True] * 3, [True, False, False]]), kind=on_first)
+    found = simulate(trace, cluster, get_policy("kueue-afs")(**KUEUE), settings=FREE, rules=rules).jobs
+    starts = dict(zip(found["job_id"], found["first_start_time"], strict=True))
+    # a2 would be first if b had been charged for b1 at every round
+    assert starts == {"b0": 0, "a1": 10, "b1": 300, "z0": 80, "a2": 100, "b2": 90}
+
+
+@pytest.mark.parametrize("bonus, order", [([0, 0, 0, 0], "a1 b3 a2 b4"), ([0, 5, 0, 9], "b4 a2 b3 a1")])
+def test_priority_decides_within_a_queue(bonus: list[int], order: str) -> None:
+    rows = jobs("a1 1 0 10", "a2 1 0 10", "b3 1 0 10", "b4 1 0 10")
+    trace, cluster = trace_of(rows), Cluster(1, 1)
+    rules = no_rules(trace, cluster)._replace(bonus=np.array(bonus, float))
+    found = simulate(trace, cluster, get_policy("kueue-afs")(**KUEUE), settings=FREE, rules=rules).jobs
+    assert " ".join(found.sort_values("first_start_time")["job_id"]) == order
 
 
 row = st.tuples(st.sampled_from("abc"), st.integers(1, 4), st.integers(0, 400), st.integers(1, 300))
