@@ -126,13 +126,16 @@ def describe(**reading: Any) -> None:
 @click.option("--what-if", type=args.listed(str.strip), metavar="NAME,...",
               help="other schedulers; {astraea.audit.audit:WHAT_IF} if not given")  # fmt: skip
 @click.option("--anonymize", is_flag=True, help="letters for tenants, numbers for users and jobs")
-@args.path("--out", "DIR", "write index.html, tables and audit.json there", required=True)
+@args.path("--compare", "FILE", "audit.json of an earlier audit: what changed since")
+@args.path("--out", "DIR", "write index.html, tables, audit.json and audit.prom there", required=True)
 def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: tuple[tuple[str, list[Any]], ...],
-          what_if: list[str] | None, anonymize: bool, out: Path, **reading: Any) -> None:  # fmt: skip
+          what_if: list[str] | None, anonymize: bool, compare: Path | None, out: Path,
+          **reading: Any) -> None:  # fmt: skip
     """Audit a cluster's log: who got what they were owed, who waited and why, and what would have been."""
     from astraea.audit.audit import WHAT_IF, anonymous, audit
 
     with extra("audit"):
+        from astraea.audit.compare import changed, changes, figures, read_last
         from astraea.audit.page import short, write
         from astraea.audit.parts import section
     from astraea.audit.size import cluster_of
@@ -142,6 +145,7 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: t
 
     own = get_policy(scheduler)(**{name: values[0] for name, values in param})
     others = [get_policy(name).name for name in what_if or WHAT_IF]
+    last = None if compare is None else read_last(compare)
     with publishing(out) as folder:
         trace = named_trace(**reading)
         shares = "The shares are equal, as none were given (--weights)."
@@ -152,8 +156,11 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: t
         trace = anonymous(trace) if anonymize else trace
         cluster, said = cluster_of(trace, nodes, gpus_per_node)
         found = audit(trace, cluster, own, others)
-        write(found, shares, folder, [section("The size of the cluster", {"lines": said})] if said else [])
-    for line in (*short(found, shares), *said):
+        more = [section("The size of the cluster", {"lines": said})] if said else []
+        if last:
+            more.append(changed(last, figures(found)))
+        write(found, shares, folder, more)
+    for line in [*short(found, shares), *said, *(changes(last, figures(found)) if last else [])]:
         print(f"- {line}")
     print(f"\nthe whole: {out / 'index.html'}")
 

@@ -27,7 +27,7 @@ from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
 from astraea.traces.trace import Trace
 
-TABLES = ("load", "lease_terms", "overview", "owed", "waits", "waits_by_size", "waits_by_tenant")
+TABLES = ("load", "lease_terms", "overview", "owed", "waits", "waits_by_month", "waits_by_size", "waits_by_tenant")
 RUN = ["--nodes", "4", "--gpus-per-node", "4", "--scheduler", "fifo", "--what-if", "astraea"]
 NAMES = {"t0": "quebec-lab", "t1": "tango<script>alert(1)</script>", "t2": "zulu & $sons$"}
 
@@ -67,7 +67,7 @@ def words(page: str) -> str:
 
 def test_everything_is_there(made: Path) -> None:
     assert {p.name for p in (made / "named").iterdir()} == {
-        "index.html", "audit.json", *(f"{name}.csv" for name in TABLES),
+        "index.html", "audit.json", "audit.prom", *(f"{name}.csv" for name in TABLES),
     }  # fmt: skip
     told = json.loads((made / "named" / "audit.json").read_text())
     assert set(TABLES) < set(told)

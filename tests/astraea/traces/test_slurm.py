@@ -93,7 +93,8 @@ def test_details(tmp_path: Path) -> None:
     assert details is not None
     assert details.astype(object).where(details.notna(), None).to_dict("list") == {
         "account": ["vision", "speech"], "user": ["", ""], "partition": ["", ""], "qos": ["", ""],
-        "constraint": ["", ""], "gpu_type": ["a100", ""], "cpus": [4, None], "memory": [1536, 1024], "nodes": [2, 2],
+        "constraint": ["", ""], "gpu_type": ["a100", ""], "gpus": [4, 1], "cpus": [4, None], "memory": [1536, 1024],
+        "nodes": [2, 2],
         "node_list": ["n[1-2]", ""], "reason": ["", "QOSMaxJobsPerUserLimit"], "flags": ["SchedMain", ""],
         "priority": [17, None], "restarts": [None, None],
     }  # fmt: skip
