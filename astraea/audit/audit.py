@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.audit import causes, history, reasons, recorded, scenarios
+from astraea.audit.replays import replays
 from astraea.audit.scenarios import AS_IT_WAS, Calibration, calibration
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
@@ -115,7 +116,7 @@ def audit(
         quota=quota,
         jobs={str(name): int(n) for name, n in was.jobs["tenant"].value_counts().items()},
         replay=own.name,
-        calibration=calibration(was, replayed),
+        calibration=calibration(was, *replays(trace, cluster, own, rules, settings)),
         left_out=len(aside),
         period=period,
         owed=scenarios.owed(was, quota, bounds, waiting),
