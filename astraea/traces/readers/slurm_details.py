@@ -14,6 +14,7 @@ import pandas as pd
 from astraea.core.arrays import FloatArray
 from astraea.traces.columns import DETAILS
 from astraea.traces.readers.table import Table
+from astraea.traces.slurm_words import gpus_of
 
 _COLUMNS: Final = {
     "account": ("Account",), "user": ("User",), "partition": ("Partition",), "qos": ("QOS",),
@@ -23,7 +24,7 @@ _COLUMNS: Final = {
 }  # fmt: skip
 """The first of these columns that a log has."""
 
-_RESOURCES: Final = {"gpus": "gres/gpu", "cpus": "cpu", "memory": "mem", "nodes": "node"}
+_RESOURCES: Final = {"cpus": "cpu", "memory": "mem", "nodes": "node"}
 _UNITS: Final = {"K": 1 / 1024, "M": 1.0, "": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)(?:([nc])?)")
 _NONE: Final = ("None", "None assigned", "Unknown", "(null)", "N/A")
@@ -45,6 +46,8 @@ def details_of(table: Table) -> pd.DataFrame:
     for name, resource in _RESOURCES.items():
         of_tres = np.array([_size(tres.get(resource, "")) for tres in asked])
         found[name] = np.where(np.isnan(found[name]) | (name == "nodes") & ~(found[name] > 0), of_tres, found[name])
+    gpus = np.array(_of_each(table, ("ReqTRES", "AllocTRES"), gpus_of), dtype=np.float64)
+    found["gpus"] = np.where(gpus > 0, gpus, np.nan)
     if "ReqMem" in table.columns:
         found["memory"] = np.where(np.isnan(found["memory"]), _asked_memory(table, found), found["memory"])
     # what was asked for without a type may get any, and then AllocTRES names the one that it happened to get
