@@ -19,6 +19,7 @@ from astraea.traces.readers import gavel, helios, philly, slurm, swf, tiresias_c
 from astraea.traces.readers.rows import Rows, assemble, tenant_of
 from astraea.traces.readers.shares import read_shares
 from astraea.traces.readers.table import read_start
+from astraea.traces.slurm_words import GPU
 from astraea.traces.trace import Trace
 
 __all__ = ["FORMATS", "TIME_UNITS", "read_trace"]
@@ -39,7 +40,7 @@ def read_trace(
     throughputs: str | Path | None = None,
     tenant: str | None = None,
     columns: Mapping[str, str] | Sequence[str] | None = None,
-    resource: str = "gres/gpu",
+    resource: str = GPU,
     strict: bool = False,
 ) -> Trace:
     """Read a workload.
@@ -98,7 +99,7 @@ def read_trace(
     if columns and chosen != named:
         form = "OURS=THEIRS,..." if named == "tiresias-csv" else "NAME,NAME,..."
         raise InputError(f"{path}: only of the format {named} columns can be named by {form}, this is {chosen}")
-    if resource != slurm.GPU and chosen != "slurm":
+    if resource != GPU and chosen != "slurm":
         raise InputError(f"{path}: only of the format slurm the resource can be chosen, this is {chosen}")
     if chosen == "slurm":
         rows, shares = slurm.read_slurm(path, tenant or "account", weights, resource, tuple(columns or ()), strict)

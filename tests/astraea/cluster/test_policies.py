@@ -25,8 +25,9 @@ from astraea.cluster.simulate import simulate
 from astraea.traces.trace import Trace
 
 VARIANTS = [
-    *(name for name in POLICIES if name not in ("decayed-usage", "slurm")),
+    *(name for name in POLICIES if name not in ("decayed-usage", "kueue-afs", "slurm")),
     "decayed-usage,half_life=3000",
+    "kueue-afs,usage_half_life_time=3000",
     "slurm,half_life=3000,interval=10",
     "tiresias-l,queues=3,threshold=2000,growth=4,promote=1",
     "tiresias-l,queues=3,threshold=2000,growth=4,immediate=1",
