@@ -9,6 +9,8 @@ import pytest
 from schedules import jobs, trace_of
 
 from astraea.audit.audit import anonymous
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.rules import checked, no_rules
 from astraea.core.errors import InputError
 from astraea.traces.readers.shares import read_shares
 from astraea.traces.trace import Trace
@@ -55,3 +57,10 @@ def test_a_queue_above_others_is_no_tenant(trace: Trace) -> None:
     weights = Shares(WEIGHTS, trace.tree)
     with pytest.raises(InputError, match="tenant 'physics' has no weight; those are named: astro, bio, cs"):
         trace_of([row | {"tenant": "physics"} for row in jobs("p0 1 0 10")], weights)
+
+
+def test_a_tree_is_one_of_accounts_to_slurm(trace: Trace) -> None:
+    rules = checked(no_rules(trace, Cluster(1, 8)), trace, Cluster(1, 8))
+    assert rules.parent.tolist() == [-1, -1, 0, 0, -1]  # physics, cs, bio, astro, and the idle root
+    assert rules.shares.tolist() == [3, 1, 1, 2, 1]
+    assert rules.association.tolist() == [2, 1, 3]
