@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from places import ROOT
 from schedules import jobs, trace_of
 
 from astraea.audit.audit import anonymous
@@ -43,6 +45,14 @@ def test_a_tree_is_read_and_a_tenant_has_the_share_that_it_gives_it(trace: Trace
     assert trace.tree.limit.tolist() == [8, np.inf, np.inf, np.inf]
     assert trace.tree.priority.tolist() == [1, 0, 0, 0]
     assert trace.tree.least_limit.tolist() == [8, np.inf, np.inf, np.inf]
+
+
+def test_the_example_of_the_documents(tmp_path: Path) -> None:
+    found = re.search(r"```csv\n(queue,.*?)```", (ROOT / "docs" / "your_own_trace.md").read_text(), re.S)
+    assert found is not None
+    path = tmp_path / "shares.csv"
+    path.write_text(found[1])
+    assert read_shares(path) == pytest.approx(WEIGHTS)
 
 
 def test_what_keeps_the_tenants_keeps_the_tree(trace: Trace) -> None:
