@@ -190,8 +190,11 @@ def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Tr
     number = len(trace) + len(aside)
     ids = np.array([f"{k:0{len(str(number))}d}" for k in range(1, number + 1)], dtype=object)
     changes: dict[str, Any] = {"excluded_jobs": aside.assign(job_id=ids[len(trace) :])}
-    if "tenant" in aside:
-        changes["excluded_jobs"]["tenant"] = aside["tenant"].map(tenant).fillna("another")
+    for column, names in (("tenant", tenant), ("user", people)):
+        if column in aside:
+            changes["excluded_jobs"][column] = aside[column].astype(object).map(names).fillna("another")
+    if "detail" in aside:  # what could not be read may be a name
+        changes["excluded_jobs"]["detail"] = np.where(aside["detail"] == "", "", "?")
     if trace.recorded is not None:
         job = dict(zip(trace.job_id, ids, strict=False))
         changes["recorded"] = trace.recorded.assign(job_id=trace.recorded["job_id"].map(job))

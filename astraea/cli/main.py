@@ -116,8 +116,10 @@ def describe(**reading: Any) -> None:
 
 @app.command(cls=args.Command, short_help="who waited in a log, why, and what another scheduler would have done")
 @args.trace
-@click.option("--nodes", type=args.whole_number, required=True, metavar="N", help="machines")
-@click.option("--gpus-per-node", type=args.whole_number, default="8", metavar="N", help="[GPU], default 8")
+@click.option("--nodes", type=args.whole_number, metavar="N",
+              help="machines; as many as the log shows in use if not given")  # fmt: skip
+@click.option("--gpus-per-node", type=args.whole_number, metavar="N",
+              help="[GPU]; as the log shows if --nodes is not given either, else 8")  # fmt: skip
 @click.option("--scheduler", default="slurm", metavar="NAME", help="that the cluster has (see: astraea policies)")
 @click.option("--param", type=lambda text: args.parameter(text, False), multiple=True, metavar="NAME=VALUE",
               help="of that scheduler; may be repeated")  # fmt: skip
@@ -126,7 +128,7 @@ def describe(**reading: Any) -> None:
 @click.option("--anonymize", is_flag=True, help="letters for tenants, numbers for users and jobs")
 @args.path("--compare", "FILE", "audit.json of an earlier audit: what changed since")
 @args.path("--out", "DIR", "write index.html, tables, audit.json and audit.prom there", required=True)
-def audit(nodes: int, gpus_per_node: int, scheduler: str, param: tuple[tuple[str, list[Any]], ...],
+def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: tuple[tuple[str, list[Any]], ...],
           what_if: list[str] | None, anonymize: bool, compare: Path | None, out: Path,
           **reading: Any) -> None:  # fmt: skip
     """Audit a cluster's log: who got what they were owed, who waited and why, and what would have been."""
@@ -135,9 +137,11 @@ def audit(nodes: int, gpus_per_node: int, scheduler: str, param: tuple[tuple[str
     with extra("audit"):
         from astraea.audit.compare import changed, changes, figures, read_last
         from astraea.audit.page import short, write
-    from astraea.cluster.cluster import Cluster
+        from astraea.audit.parts import section
+    from astraea.audit.size import cluster_of
     from astraea.cluster.policies import get_policy
     from astraea.traces.named import named_trace
+    from astraea.traces.slurm_words import GPU
 
     own = get_policy(scheduler)(**{name: values[0] for name, values in param})
     others = [get_policy(name).name for name in what_if or WHAT_IF]
@@ -147,9 +151,14 @@ def audit(nodes: int, gpus_per_node: int, scheduler: str, param: tuple[tuple[str
         shares = "The shares are equal, as none were given (--weights)."
         if reading["weights"] is not None:
             shares = f"The shares are those of {'the file that was given' if anonymize else reading['weights'].name}."
-        found = audit(anonymous(trace) if anonymize else trace, Cluster(nodes, gpus_per_node), own, others)
-        write(found, shares, folder, [changed(last, figures(found))] if last else [])
-    for line in [*short(found, shares), *(changes(last, figures(found)) if last else [])]:
+        if reading["resource"] != GPU:
+            shares += f" What this page calls a GPU is {reading['resource']} of the log (--resource)."
+        trace = anonymous(trace) if anonymize else trace
+        cluster, said = cluster_of(trace, nodes, gpus_per_node)
+        found = audit(trace, cluster, own, others)
+        more = [section("The size of the cluster", {"lines": said})] if said else []
+        write(found, shares, folder, [*more, *([changed(last, figures(found))] if last else [])])
+    for line in (*short(found, shares), *said, *(changes(last, figures(found)) if last else [])):
         print(f"- {line}")
     print(f"\nthe whole: {out / 'index.html'}")
 

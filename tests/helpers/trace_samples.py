@@ -127,8 +127,8 @@ JobID|Account|User|Submit|Eligible|Start|End|State|TimelimitRaw|ReqTRES|AllocTRE
 SACCT_WIDE = """\
 JobID|JobName|Account|User|Partition|QOS|Submit|Start|End|State|Elapsed|Timelimit|NNodes|NCPUS|\
 ReqMem|ReqGRES|AllocGRES|NodeList|Reason|Flags|Priority|Constraints|AllocTRES
-7|a b|vision|ann|gpu|normal|2026-03-01T12:00:00|2026-03-01T12:00:05|2026-03-01T12:09:00|COMPLETED|00:08:55|01:00:00|2|8|\
-4Gn|gpu:2|gpu:a100:4|n[1-2]|None|SchedMain|17|a100|
+7|a b|vision|ann|gpu|normal|2026-03-01T12:00:00|2026-03-01T12:00:05|2026-03-01T12:09:00|COMPLETED|00:08:55|01:00:00|2|\
+8|4Gn|gpu:2|gpu:a100:4|n[1-2]|None|SchedMain|17|a100|
 8|x|y|speech|bob|gpu|normal|2026-03-01T12:01:00|2026-03-01T12:09:00|Unknown|RUNNING|1-00:11:00|UNLIMITED|1|4|2Gc|gpu:1|gpu:v100:1|n3|Resources||12|a|b|cpu=4,node=1
 9|z|nlp|cid|gpu|normal|2026-03-01T12:02:00|Unknown|Unknown|PENDING|00:00:00|10:00|1|1|1M|gpu|||Priority||3||
 """

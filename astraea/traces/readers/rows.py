@@ -106,7 +106,8 @@ def assemble(found: Rows, name: str, weights: Mapping[str, float] | None, strict
         aside = pd.concat([aside, found.unreadable.assign(job_id="")], ignore_index=True)
     if len(kept) == 0:
         counts = ", ".join(f"{n} {r}" for r, n in aside["reason"].value_counts().items())
-        raise InputError(f"{name}: none of the {len(aside)} rows is a job that can be simulated ({counts})")
+        hint = "; where there are no GPUs, choose another resource, as with --resource cpu" if NO_GPU in counts else ""
+        raise InputError(f"{name}: none of the {len(aside)} rows is a job that can be simulated ({counts}){hint}")
     # where several files make one trace, only some may have these columns
     columns = [c for c in (*REQUIRED, *OPTIONAL) if c in rows]
     used = rows[columns].iloc[kept].fillna({"weight": 1.0, "sensitivity": 1.0, "state": STATES[0]})

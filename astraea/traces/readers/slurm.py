@@ -40,7 +40,7 @@ from astraea.traces.readers.slurm_json import read_json_jobs
 from astraea.traces.readers.table import Faults, Table, read_shares, read_start
 from astraea.traces.slurm_words import GPU, REQUEUED, RUNNING, STATES, WAITING, count_of, gres_of
 
-__all__ = ["AGAIN", "GPU", "NEVER", "NOBODY", "PART", "REQUIRED", "STEP", "WAITS", "read_slurm"]
+__all__ = ["AGAIN", "NEVER", "NOBODY", "PART", "REQUIRED", "STEP", "WAITS", "read_slurm"]
 
 REQUIRED: Final = ("JobID", "Submit", "Start", "End", "State")
 

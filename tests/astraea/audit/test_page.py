@@ -184,7 +184,7 @@ BAD: dict[str, tuple[str, list[str], str]] = {
     "no job that ran": (HEAD + "\n" + WAITING, [], "none of the 1 rows is a job that can be simulated"),
     "a parameter that is none": (log_text(), ["--param", "speed=9"], "unknown parameter 'speed'"),
     "no starts": (GOOD, ["--time-unit", "s"], "not tell when job '1' started"),
-    "a bad row": (log_text().replace("gpu|normal|2026", "gpu|normal|soon", 1), [], "line 2: Submit must be a time"),
+    "a bad row": (log_text().replace("|normal|2", "|normal|soon", 1), ["--strict"], "line 2: Submit must be a time"),
 }
 
 
