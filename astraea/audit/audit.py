@@ -17,6 +17,7 @@ from astraea.cluster.engine.state import quotas
 from astraea.cluster.observed import observed, recorded_runs
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
+from astraea.cluster.rules import Rules
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.cluster.simulation import split_off_impossible
@@ -72,11 +73,13 @@ class Audit(NamedTuple):
     settings: Settings  #: of the simulations
 
 
-def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = WHAT_IF) -> Audit:
+def audit(
+    trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = WHAT_IF, rules: Rules | None = None
+) -> Audit:
     """Audit a log with recorded starts of a cluster whose scheduler is, as far as it is known, `own`.
 
-    `what_if` names other schedulers. `InputError` as of `observed.observed` and `simulate`, or if a tenant whose jobs
-    all wait has no share.
+    `what_if` names other schedulers; `rules` are what the cluster's own settings say of each job. `InputError` as of
+    `observed.observed` and `simulate`, or if a tenant whose jobs all wait has no share.
     """
     trace = with_those_who_wait(trace)
     was, runs = observed(trace, cluster), recorded_runs(trace)
@@ -87,20 +90,23 @@ def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = 
     who, waiting = recorded.waits(trace, runs), recorded.still_waiting(trace)
     bounds, period = scenarios.periods(max(end, float(waiting["submit_time"].max())) if len(waiting) else end)
     longest = _longest((who["until"] - who["since"]).to_numpy(), who["tenant"].to_numpy())
-    found = reasons.beside(causes.causes(trace, runs, cluster, who.iloc[longest]), trace)
+    found = reasons.beside(causes.causes(trace, runs, cluster, who.iloc[longest], rules), trace)
 
-    common, aside = split_off_impossible(trace, cluster)
-    replayed = simulate(trace, cluster, own, settings=settings, keep_log=True)
+    common, aside = split_off_impossible(trace, cluster, rules=rules)
+    theirs = None if rules is None else rules.of(np.flatnonzero(np.isin(trace.job_id, common.job_id)))
+    replayed = simulate(trace, cluster, own, settings=settings, keep_log=True, rules=rules)
     # beside jobs that the others cannot run, all would wait longer: they are compared without
-    alone = simulate(common, cluster, own, settings=settings, keep_log=True) if len(aside) else replayed
+    alone = replayed
+    if len(aside):
+        alone = simulate(common, cluster, own, settings=settings, keep_log=True, rules=theirs)
     results = {AS_IT_WAS: _of(was, common), own.name: alone}
     rows = [scenarios.overview_row(name, result) for name, result in results.items()]
     others = [get_policy(name) for name in dict.fromkeys(what_if) if name != own.name]
     for policy in others:
-        result = simulate(common, cluster, policy, settings=settings, keep_log=True)
+        result = simulate(common, cluster, policy, settings=settings, keep_log=True, rules=theirs)
         rows.append(scenarios.overview_row(policy.name, result))
         results[policy.name] = dataclasses.replace(result, grants=None, placements=None)
-    terms, sentence = _lease_terms(common, cluster, settings)
+    terms, sentence = _lease_terms(common, cluster, settings, theirs)
     return Audit(
         trace=trace,
         cluster=cluster,
@@ -133,7 +139,7 @@ def with_those_who_wait(trace: Trace) -> Trace:
     if not lacking:
         return trace
     weights = dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True))
-    if len(set(weights.values())) > 1:
+    if len(set(weights.values())) > 1 or trace.tree is not None:
         raise InputError(f"{trace.name}: tenant {lacking[0]!r} has a job that waits still, and no share; give it one")
     one = trace.tenant_weight[0]
     return trace.with_weights(weights | dict.fromkeys(lacking, float(one)))
@@ -154,13 +160,15 @@ def _of(result: Result, trace: Trace) -> Result:
     return dataclasses.replace(result, jobs=jobs, grants=grants, placements=None)
 
 
-def _lease_terms(trace: Trace, cluster: Cluster, settings: Settings) -> tuple[pd.DataFrame, str]:
+def _lease_terms(
+    trace: Trace, cluster: Cluster, settings: Settings, rules: Rules | None
+) -> tuple[pd.DataFrame, str]:
     """What `recommended_term` reads of ASTRAEA under several lease terms, and what it says."""
     busy = float(trace.duration.sum())
     rows: list[tuple[float, ...]] = []
     for term in TERMS:
         if term >= 900 or busy / term <= MOST_LEASES:
-            result = simulate(trace, cluster, get_policy("astraea")(lease_term=term), settings=settings)
+            result = simulate(trace, cluster, get_policy("astraea")(lease_term=term), settings=settings, rules=rules)
             overhead = float(result.jobs["overhead"].mean() / result.jobs["jct"].mean())
             rows.append((term, average_jct(result), overhead, sharing_loss(result)))
     table = pd.DataFrame(rows, columns=["lease_term", *FIGURES])

@@ -55,6 +55,8 @@ def write(found: Audit, shares: str, folder: Path, more: Sequence[dict[str, Any]
     trace, cluster = found.trace, found.cluster
     when = f", from {trace.origin:%Y-%m-%d %H:%M}" if trace.origin is not None else ""
     size = f"{counted(cluster.nodes, 'node')} of {counted(cluster.gpus_per_node, 'GPU')}"
+    if cluster.sizes:
+        size = f"{counted(cluster.nodes, 'node')} with {counted(cluster.gpus, 'GPU')}"
     what = f"{counted(len(trace), 'job')} of {counted(len(trace.tenants), 'tenant')} on {size}"
     html = environment.get_template("page.html.jinja").render(
         name=trace.name, subtitle=f"{what}, {duration_text(found.end)}{when}", short=short(found, shares),

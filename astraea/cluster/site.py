@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,7 @@ from astraea.core.errors import InputError
 from astraea.core.text import printable
 from astraea.traces.slurm_accounts import Accounts, is_flat, read_accounts
 from astraea.traces.slurm_conf import Conf, Fields, read_conf, resources, seconds
-from astraea.traces.slurm_words import hosts_of
-
-GPU: Final = "gres/gpu"
+from astraea.traces.slurm_words import GPU, hosts_of
 
 
 class Node(NamedTuple):
@@ -156,7 +154,7 @@ class Site:
         """Parameters of the policy `slurm`, Slurm's defaults where ``slurm.conf`` says nothing; none without it."""
         if not self.conf.settings:
             return {}
-        get, flag = self.scheduling.get, self.scheduling
+        get = self.scheduling.get
         builtin = "builtin" in self.setting("schedulertype")
         times = {
             "half_life": ("prioritydecayhalflife", "7-0"), "calc_period": ("prioritycalcperiod", "5"),
@@ -174,8 +172,8 @@ class Site:
             "bf_window": 60 * number(get("bf_window", "1440")),
             "bf_max_job_test": number(get("bf_max_job_test") or get("max_job_bf") or "500"),
             "bf_interval": number(get("bf_interval", "30")),
-            "sched_interval": number(get("sched_interval", "60")),
-            "bf_continue": "yes" if "bf_continue" in flag else "no",
+            # the main scheduler passes after what happens, too
+            "sched_interval": min(number(get("sched_interval", "60")), number(get("batch_sched_delay", "3"))),
         }
 
 

@@ -37,15 +37,15 @@ OPTIONAL: Final[dict[str, Any]] = {
 
 #: column of `Trace.details` -> what an unknown value is
 DETAILS: Final[dict[str, Any]] = {
-    "account": "", "user": "", "partition": "", "qos": "", "constraint": "", "gpu_type": "", "cpus": np.nan,
-    "memory": np.nan, "nodes": np.nan, "node_list": "", "reason": "", "flags": "", "priority": np.nan,
+    "account": "", "user": "", "partition": "", "qos": "", "constraint": "", "gpu_type": "", "gpus": np.nan,
+    "cpus": np.nan, "memory": np.nan, "nodes": np.nan, "node_list": "", "reason": "", "flags": "", "priority": np.nan,
     "restarts": np.nan,
 }  # fmt: skip
 """What a log tells of a job beside the columns of a trace.
 
-Text is categorical. `cpus`, `memory` [MB] and `gpu_type` (several with commas between) are what was asked for, `nodes`
-how many it had; `node_list` is in Slurm's notation, `n[1-3,7]`. `reason` is the last one for which it waited, `flags`
-say which scheduler started it, with commas between.
+Text is categorical. `gpus`, `cpus`, `memory` [MB] and `gpu_type` (several with commas between) are what was asked for,
+`nodes` how many it had; `node_list` is in Slurm's notation, `n[1-3,7]`. `reason` is the last one for which it waited,
+`flags` say which scheduler started it, with commas between.
 """
 
 REQUIRED: Final = ("job_id", "tenant", "demand", "submit_time", "duration")

@@ -55,7 +55,8 @@ def read_accounts(path: Path) -> Accounts | None:
     if re.search(r"^(Cluster|Account|Parent|User|QOS) - ", text, re.M):
         return _read_dump(path, text)
     lines = [line for line in text.splitlines() if line.strip()]
-    names = [_field(name) for name in lines[0].split("|")]
+    head = lines[0].replace("FairShare", "Factor") if "RawShares" in lines[0] else lines[0]  # sshare has both
+    names = [_field(name) for name in head.split("|")]
     if {"account", "user", "fairshare"}.issubset(names):
         return _read_associations(path, names, lines)
     if {"name", "priority"}.issubset(names):

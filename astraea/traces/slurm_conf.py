@@ -88,7 +88,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         line = re.sub(r"(?<!\\)#.*", "", raw).rstrip()
         first = first if kept else number
         if line.endswith("\\"):
-            kept += line[:-1] + " "
+            kept += line[:-1]
         else:
             if (kept + line).strip():
                 yield first, (kept + line).strip()

@@ -19,6 +19,7 @@ from astraea.core.errors import InputError
 from astraea.core.frozen import read_only
 from astraea.core.units import DAY
 from astraea.traces.columns import OPTIONAL, REQUIRED, Places, checked_columns, job_order, tenant_table
+from astraea.traces.tree import Tree
 
 
 def no_excluded_jobs() -> pd.DataFrame:
@@ -75,6 +76,8 @@ class Trace:
         When each job held its GPUs, on the trace's clock [s]: a row per run, in order of start; where a log tells it.
     details : DataFrame or None, columns of `columns.DETAILS`
         What else a log tells of each job, a row per job in the order of the trace. No part of the digest.
+    tree : Tree or None
+        Queues above the tenants, with quotas, limits and priorities, where the shares have such.
     """
 
     name: str
@@ -97,6 +100,7 @@ class Trace:
     excluded_jobs: pd.DataFrame = field(default_factory=no_excluded_jobs)
     recorded: pd.DataFrame | None = None
     details: pd.DataFrame | None = None
+    tree: Tree | None = None
 
     def __len__(self) -> int:
         return len(self.job_id)
@@ -146,6 +150,7 @@ class Trace:
             tenant=_positions(columns["tenant"], names)[order],
             tenants=names,
             tenant_weight=weight,
+            tree=getattr(weights, "tree", None),
             origin=origin,
             history=history,
             excluded_jobs=no_excluded_jobs() if excluded_jobs is None else excluded_jobs.reset_index(drop=True),
@@ -189,7 +194,8 @@ class Trace:
             "deadline", "time_limit", "tenant_weight",
         )  # fmt: skip
         history = "" if self.history is None else self.history.digest
-        return digest_of(**{name: getattr(self, name) for name in read}, history=history)
+        tree = {} if self.tree is None else self.tree._asdict()
+        return digest_of(**{name: getattr(self, name) for name in read}, history=history, **tree)
 
     def _take(self, rows: npt.NDArray[np.intp], **changes: Any) -> Trace:
         """The trace of these rows, in their order; `changes` replace whole fields."""
@@ -256,7 +262,8 @@ class Trace:
         before = np.array(self.tenants, dtype=object)
         names, weight = tenant_table(before, weights, list(self.tenants), self.name)
         tenant = _positions(before, names)[self.tenant]
-        return dataclasses.replace(self, tenants=names, tenant_weight=weight, tenant=tenant)
+        tree = getattr(weights, "tree", None)
+        return dataclasses.replace(self, tenants=names, tenant_weight=weight, tenant=tenant, tree=tree)
 
 
 def _positions(tenant: npt.NDArray[np.object_], names: tuple[str, ...]) -> IntArray:

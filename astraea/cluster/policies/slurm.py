@@ -53,11 +53,11 @@ from astraea.cluster.policies.slurm_priority import (
     BY_END,
     COMPUTED,
     CONSERVATIVE,
-    HAPPENED,
     MEMORY,
-    NEXT_BACKFILL,
     NONE,
     RUN,
+    TO_PLAN,
+    TO_START,
     WAIT,
     Parameters,
     compute_usage,
@@ -89,22 +89,34 @@ from astraea.core.compilation import inlined
 def slurm(s: View) -> None:
     """Slurm's multifactor priority with Fair Tree and its backfill scheduler (https://slurm.schedmd.com)."""
     p, kept = unpack(Parameters, s.parameters), s.association_memory
+    starts, plans = is_due(s, p.sched_interval, p.sched_offset), is_due(s, p.bf_interval, p.bf_offset)
+    if not (starts or plans):
+        return
     before = kept[RUN, 0], kept[COMPUTED, 0], kept[WAIT, 0]
     compute_usage(s, p)
     waiting = len(all_candidates(s))
-    happened = (kept[RUN, 0], kept[COMPUTED, 0], waiting) != before
-    kept[HAPPENED, 0] = max(kept[HAPPENED, 0], happened)
-    plans = kept[HAPPENED, 0] > 0 and s.clock[0].now >= kept[NEXT_BACKFILL, 0]
-    if (happened or plans) and some_job_fits(s):
+    if (kept[RUN, 0], kept[COMPUTED, 0], waiting) != before:
+        kept[TO_START, 0] = kept[TO_PLAN, 0] = 1
+    starts, plans = starts and kept[TO_START, 0] > 0, plans and kept[TO_PLAN, 0] > 0
+    if (starts or plans) and some_job_fits(s):
+        kept[TO_START, 0] = 0
+        if plans:
+            kept[TO_PLAN, 0] = 0
         schedule(s, p, plans)
     kept[WAIT, 0] = waiting if s.clock[0].n_granted == 0 else -1  # one pass may open the way for the next
 
 
 @inlined
+def is_due(s: View, every: float, offset: float) -> bool:
+    """Whether a scheduler that passes at `offset`, and `every` so many seconds from there, does so at this round."""
+    return every == 0 or (s.clock[0].now - offset) % every < s.clock[0].interval - 1e-6
+
+
+@inlined
 def schedule(s: View, p: Parameters, plans: bool) -> None:
     """One pass of the main scheduler, and of backfill behind the first job of each partition that does not fit."""
-    now, queue, kept = s.clock[0].now, sort_queue(s, p), s.association_memory
-    running = s.memory[BY_END, : int(kept[RUN, 0])].copy()
+    now, queue = s.clock[0].now, sort_queue(s, p)
+    running = s.memory[BY_END, : int(s.association_memory[RUN, 0])].copy()
     most = min(len(queue), int(p.bf_max_job_test))
     plan = new_plan(s, running, cut_down(p, now), cut_down(p, now) + p.bf_window, most)
     taken = taken_of_caps(s, running)
@@ -131,7 +143,6 @@ def schedule(s: View, p: Parameters, plans: bool) -> None:
             n += 1
     if not plans or p.backfill == NONE:
         return
-    kept[HAPPENED, 0], kept[NEXT_BACKFILL, 0] = 0, now + p.bf_interval
     stopped[:] = False  # by the first job that has reserved nodes
     for k in range(n):
         if not some_could_start(s, plan, behind[k:n]):

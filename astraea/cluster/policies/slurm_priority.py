@@ -19,15 +19,15 @@ BY_END, QUEUE = range(2)
 USAGE, FACTOR = range(2)
 # kept beside the first association: how many jobs run, how many the last round let wait (-1 if it started any), how
 # often usage was computed, how many jobs are in the queue and for which computation it is sorted, how many jobs came
-# before, when backfill may run again and whether anything happened since it did
-RUN, WAIT, COMPUTED, QUEUED, SORTED, CAME, NEXT_BACKFILL, HAPPENED = range(2, 10)
+# before, and whether anything happened since the main scheduler passed, and since backfill did
+RUN, WAIT, COMPUTED, QUEUED, SORTED, CAME, TO_START, TO_PLAN = range(2, 10)
 MEMORY = 2, 0, 10
 
 
 class Parameters(NamedTuple):
     """Parameters of Slurm; its own names where it has any.
 
-    interval : s, time between two passes of both schedulers, backfill apart where it has a `bf_interval`
+    interval : s, time between two looks at the clock, and two passes of both schedulers
     half_life : s, age at which GPU-time counts half (PriorityDecayHalfLife)
     calc_period : s, time between two computations of usage and ranks (PriorityCalcPeriod, of which 300 is the default)
     calc_offset : s, when the first one is
@@ -40,7 +40,10 @@ class Parameters(NamedTuple):
     bf_resolution : s, to multiples of which backfill cuts times down
     bf_window : s, how far ahead backfill plans
     bf_max_job_test : jobs that backfill looks at in one pass
-    bf_interval : s, least time between two passes of backfill; the main scheduler may pass at every `interval`
+    sched_interval : s, time between two passes of the main scheduler; 0 for every `interval`
+    sched_offset : s, when the first one is
+    bf_interval : s, time between two passes of backfill; 0 for every `interval`
+    bf_offset : s, when the first one is
     clock_offset : s, what backfill's clock shows at second 0, as seconds past a full minute
     limit : most GPUs of an account at once, as a multiple of its quota (GrpTRES); 0 for no limit
     """
@@ -58,7 +61,10 @@ class Parameters(NamedTuple):
     bf_resolution: float = 60.0
     bf_window: float = 86_400.0
     bf_max_job_test: float = 500.0
+    sched_interval: float = 0.0
+    sched_offset: float = 0.0
     bf_interval: float = 0.0
+    bf_offset: float = 0.0
     clock_offset: float = 0.0
     limit: float = 0.0
 

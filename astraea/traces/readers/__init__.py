@@ -17,7 +17,8 @@ from astraea.core.checks import one_of
 from astraea.core.errors import InputError
 from astraea.traces.readers import gavel, helios, philly, published, slurm, swf, tiresias_csv
 from astraea.traces.readers.rows import Rows, assemble, tenant_of
-from astraea.traces.readers.table import read_shares, read_start
+from astraea.traces.readers.shares import read_shares
+from astraea.traces.readers.table import read_start
 from astraea.traces.slurm_words import GPU
 from astraea.traces.trace import Trace
 

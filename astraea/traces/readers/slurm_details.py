@@ -23,7 +23,7 @@ _COLUMNS: Final = {
 }  # fmt: skip
 """The first of these columns that a log has."""
 
-_RESOURCES: Final = {"cpus": "cpu", "memory": "mem", "nodes": "node"}
+_RESOURCES: Final = {"gpus": "gres/gpu", "cpus": "cpu", "memory": "mem", "nodes": "node"}
 _UNITS: Final = {"K": 1 / 1024, "M": 1.0, "": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)(?:([nc])?)")
 _NONE: Final = ("None", "None assigned", "Unknown", "(null)", "N/A")

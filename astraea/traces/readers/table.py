@@ -21,7 +21,7 @@ import pandas as pd
 from astraea.core.arrays import BoolArray, FloatArray, TextArray
 from astraea.core.errors import InputError
 from astraea.core.text import printable
-from astraea.traces.columns import MAX_TIME, POSITIVE, TIME, Places, gpus, refuse, shown
+from astraea.traces.columns import MAX_TIME, TIME, Places, gpus, refuse, shown
 
 #: how public logs write a time that does not exist
 NO_DATE: Final = ("", "None", "NaT", "nan", "null", "NULL")
@@ -277,17 +277,3 @@ def table_of(
     columns = zip(*compress(rows, good), strict=True) if any(good) else ((),) * len(names)
     table = {name: np.array(values, dtype=object) for name, values in zip(names, columns, strict=True)}
     return Table(path, table, np.array([*compress(lines, good)], dtype=np.int64), strict, faults)
-
-
-def read_shares(source: str | Path | Mapping[str, float] | None) -> dict[str, float] | None:
-    """Tenant weights from a mapping, or a share file: tenant and weight below a header, whose words do not matter."""
-    if source is None or isinstance(source, Mapping):
-        return None if source is None else dict(source)
-    table = read_table(Path(source))
-    if len(table.columns) != 2:
-        found = ", ".join(map(printable, table.columns))
-        raise InputError(f"{source}, line 1: a share file has two columns, tenant and weight; found {found}")
-    name_column, share_column = table.columns
-    names = table.text(name_column)
-    refuse(pd.Series(names).duplicated(), names, name_column, table.where, "unique")
-    return dict(zip(names, table.number(share_column, *POSITIVE).tolist(), strict=True))

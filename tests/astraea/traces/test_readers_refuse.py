@@ -181,7 +181,13 @@ SPOILT: dict[str, list[tuple[str, str, str]]] = {
     "shares": [
         ("south,2", "south,0", f'line 3: {SHARE} "0"'),
         ("south,2", "north,2", 'line 3: name must be unique, got "north"'),
-        ("name,share\nnorth,1\nsouth,2", "name\nx", "line 1: a share file has two columns, tenant and weight;"),
+        ("name,share\nnorth,1\nsouth,2", "name\nx", "line 1: a share file has tenant and weight, then any of parent, "),
+        ("share\nnorth,1\nsouth,2", "share,due\nx,1,2", "line 1: a share file has tenant and weight, then any of "),
+        ("share\nnorth,1\nsouth,2", "share,quota\nx,1,-1", "line 2: quota must be a number of GPUs of at least 0"),
+        ("share\nnorth,1\nsouth,2", "share,limit\nx,1,all", "line 2: limit must be a number of GPUs of at least 0"),
+        ("share\nnorth,1\nsouth,2", "share,priority\nx,1,.5", "line 2: priority must be a whole number, or nothing"),
+        ("share\nnorth,1\nsouth,2", "share,parent\nx,1,y", "the parent y of x has no row"),
+        ("share\nnorth,1\nsouth,2", "share,parent\nx,1,y\ny,1,x", "y is its own parent, or above it"),
     ],
 }
 
