@@ -75,10 +75,17 @@ def gains(was: Result, own: Result, others: Mapping[str, Result]) -> pd.DataFram
 
 
 def use(result: Result, until: float) -> float:
-    """Part of the cluster's GPU-time that was held from second 0 until a time, in [0, 1]; NaN for no time."""
+    """Part of the cluster's GPU-time that was held from second 0 until a time, in [0, 1]; NaN for no time.
+
+    Without grants, what was held within the last hour counts as if it was held evenly.
+    """
     if until <= 0:
         return float("nan")
-    assert result.grants is not None
+    if result.grants is None:
+        hourly = result.timeline.groupby("time")["attained_service"].sum()
+        at = [*hourly.index, result.makespan]
+        total = np.interp(until, at, [*hourly, result.jobs["attained_service"].sum()])
+        return float(total / (result.gpus * until))
     grants = result.grants
     held = (grants["end"].clip(upper=until) - grants["start"].clip(upper=until)) * grants["demand"]
     return float(held.sum() / (result.gpus * until))
