@@ -22,7 +22,7 @@ from astraea.core.errors import InputError, extra
 from astraea.traces.columns import DETAILS, TIME
 from astraea.traces.readers.rows import NO_GPU, NO_TIME, Rows, reasons, rows_of
 from astraea.traces.readers.slurm_jobs import AGAIN
-from astraea.traces.readers.table import NO_DATE, Table, read_table
+from astraea.traces.readers.table import NO_DATE, Table, read_table, to_seconds
 
 HEADERS: Final = {
     "acme": ("job_id", "user", "node_num", "gpu_num", "cpu_num", "type", "state", "submit_time", "start_time",
@@ -103,7 +103,7 @@ def read_kestrel(path: Path, strict: bool) -> Rows:
     except (OSError, ValueError) as err:
         raise InputError(f"{path}: not the Parquet files of Kestrel ({' '.join(str(err).split())[:200]})") from None
     uses = (jobs["gpus_requested"].fillna(0) > 0).to_numpy()
-    texts = {c: jobs.loc[uses, c].astype(str).to_numpy(dtype=object) for c in KESTREL}
+    texts = {c: _texts(jobs.loc[uses, c]) for c in KESTREL}
     table = _Parquet(path, texts, np.flatnonzero(uses) + 1, strict)
     times = [_dates(table, f"{c}_time") for c in ("submit", "start", "end")]
     known = {"account": texts["account_hash"], "user": texts["user_hash"], "partition": texts["partition"],
@@ -111,7 +111,7 @@ def read_kestrel(path: Path, strict: bool) -> Rows:
     limit = _limit(jobs.loc[uses, "wallclock_req"])
     demand, state = table.demand("gpus_requested"), _states(texts["state_simple"])
     found = _rows(table, "id", "account_hash", "user_hash", demand, times, state, known, limit)
-    rest = pd.DataFrame({"job_id": jobs.loc[~uses, "id"].astype(str).astype(object), "reason": NO_GPU})
+    rest = pd.DataFrame({"job_id": _texts(jobs.loc[~uses, "id"]), "reason": NO_GPU}, dtype=object)
     return found._replace(unreadable=None, frame=pd.concat([found.frame, rest], ignore_index=True))
 
 
@@ -132,6 +132,10 @@ def _table(path: Path, header: tuple[str, ...], strict: bool) -> Table:
     return table
 
 
+def _texts(column: pd.Series[Any]) -> TextArray:
+    return np.array(["" if pd.isna(value) else str(value) for value in column], dtype=object)
+
+
 def _time_or_none(values: FloatArray) -> Any:
     return TIME[1](values) | (values == -1)
 
@@ -141,16 +145,13 @@ def _dates(table: Table, column: str) -> FloatArray:
     words = pd.Series(table.words(column), dtype=object)
     dates = pd.to_datetime(words, format="ISO8601", utc=True, errors="coerce")
     table.check((dates.isna() & ~words.isin(NO_DATE)).to_numpy(), words.to_numpy(), column, "a date with its zone")
-    seconds: FloatArray = (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy()
-    return seconds
+    return to_seconds(dates - pd.Timestamp(0, tz="UTC"))
 
 
 def _limit(column: pd.Series[Any]) -> FloatArray:
     """Read time limits that are intervals, nanoseconds, or text [s]; NaN for what is none."""
     spans = pd.to_timedelta(column, unit="ns" if pd.api.types.is_numeric_dtype(column) else None, errors="coerce")
-    seconds: FloatArray = spans.dt.total_seconds().to_numpy(dtype=np.float64, copy=True)
-    seconds[~(seconds > 0)] = np.nan
-    return seconds
+    return to_seconds(spans.where(spans > pd.Timedelta(0)))
 
 
 def _states(words: TextArray) -> TextArray:
