@@ -102,7 +102,8 @@ def read_kestrel(path: Path, strict: bool) -> Rows:
         jobs = pd.concat([pd.read_parquet(file, columns=list(KESTREL)) for file in files], ignore_index=True)
     except (OSError, ValueError) as err:
         raise InputError(f"{path}: not the Parquet files of Kestrel ({' '.join(str(err).split())[:200]})") from None
-    uses = (jobs["gpus_requested"].fillna(0) > 0).to_numpy()
+    given = jobs["gpus_requested"].fillna(0).replace("", 0)
+    uses = ~(pd.to_numeric(given, errors="coerce") <= 0).to_numpy()  # also what is no number: it is set aside
     texts = {c: _texts(jobs.loc[uses, c]) for c in KESTREL}
     table = _Parquet(path, texts, np.flatnonzero(uses) + 1, strict)
     times = [_dates(table, f"{c}_time") for c in ("submit", "start", "end")]
@@ -144,8 +145,11 @@ def _dates(table: Table, column: str) -> FloatArray:
     """Read dates with their zone as seconds since 1970; NaN for what says that there is none."""
     words = pd.Series(table.words(column), dtype=object)
     dates = pd.to_datetime(words, format="ISO8601", utc=True, errors="coerce")
-    table.check((dates.isna() & ~words.isin(NO_DATE)).to_numpy(), words.to_numpy(), column, "a date with its zone")
-    return to_seconds(dates - pd.Timestamp(0, tz="UTC"))
+    seconds = to_seconds(dates.dt.as_unit("us") - pd.Timestamp(0, tz="UTC").as_unit("us"))
+    seconds = np.where(TIME[1](seconds), seconds, np.nan)
+    bad = np.isnan(seconds) & ~words.isin(NO_DATE).to_numpy()
+    table.check(bad, words.to_numpy(), column, "a date with its zone")
+    return seconds
 
 
 def _limit(column: pd.Series[Any]) -> FloatArray:

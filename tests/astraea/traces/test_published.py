@@ -14,7 +14,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
 from astraea.traces.readers import read_trace, recognise
-from astraea.traces.readers.published import HEADERS, READERS
+from astraea.traces.readers.published import HEADERS, KESTREL, READERS
 from astraea.traces.trace import Trace
 
 
@@ -88,6 +88,18 @@ def test_kestrel(tmp_path: Path) -> None:
     pd.DataFrame({"id": ["1"]}).to_parquet(tmp_path / "bad.parquet")
     with pytest.raises(InputError, match="not the Parquet files of Kestrel"):
         read_trace(tmp_path)
+
+
+@pytest.mark.parametrize("column", KESTREL)
+def test_no_cell_of_kestrel_refuses_the_rest(tmp_path: Path, column: str) -> None:
+    write_kestrel(tmp_path)
+    file = next(tmp_path.rglob("month=8/*.parquet"))
+    table = pd.read_parquet(file).astype(object)
+    for value in (None, "", "soon", "-1", "nan", "1e999", "9999-12-31 23:59:59+00:00", "\x00", "3"):
+        table[column] = pd.Series([value], dtype="str")
+        table.to_parquet(file, index=False)
+        trace = read_trace(tmp_path)
+        assert len(trace) + len(trace.excluded_jobs) == 5 and {"3", "5"} < {*trace.job_id, *aside(trace)}
 
 
 @pytest.mark.parametrize("form, text", [("acme", ACME), ("supercloud", SUPERCLOUD), ("spot-gpu", SPOT_GPU)])
