@@ -6,6 +6,7 @@ Source: the manual page of sacct (slurm.schedmd.com/sacct.html).
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +14,7 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.traces.columns import DETAILS
-from astraea.traces.readers.table import Table
+from astraea.traces.readers.table import Table, among
 
 _COLUMNS: Final = {
     "account": ("Account",), "user": ("User",), "partition": ("Partition",), "qos": ("QOS",),
@@ -38,7 +39,7 @@ def details_of(table: Table) -> pd.DataFrame:
             found[name] = np.full(len(table), unknown, dtype=object if unknown == "" else float)
         elif unknown == "":
             text = table.words(column)
-            found[name] = np.where(np.isin(text.astype(str), _NONE), "", text)
+            found[name] = np.where(among(text, _NONE), "", text)
         else:
             found[name] = pd.to_numeric(pd.Series(table.words(column)), errors="coerce").to_numpy(dtype=np.float64)
     asked = _of_each(table, ("ReqTRES", "AllocTRES"), _tres_of)
@@ -75,6 +76,7 @@ def _types_of(text: str) -> str:
     return ",".join(sorted(set(re.findall(r"(?:gres/gpu:|(?<![\w/])gpu:(?!\d+(?:,|$)))([^=:,(]+)", text))))
 
 
+@lru_cache(4096)
 def _size(text: str) -> float:
     """A number with a unit, in MB where it is memory; NaN if it is none."""
     found = _SIZE.fullmatch(text)

@@ -25,7 +25,7 @@ TENANTS: Final = {
 SHARES: Final = ("Account", "User", "RawShares", "NormShares")
 """Columns by which ``sshare -P`` is known."""
 
-CHUNK: Final = 50_000
+CHUNK: Final = 20_000
 """Rows that are read at a time."""
 
 ID: Final = re.compile(r"(?P<job>\d+)(?P<task>_\d+|_\[[^\]]*\])?(?P<part>\+\d+)?(?P<step>\.[\w.+-]+)?")
@@ -53,8 +53,9 @@ def read_rows(path: Path, names: Sequence[str], strict: bool, faults: Faults) ->
     split = _Splitting(names)
     rows: list[list[str]] = []
     at: list[int] = []
+    done = False
     for number, line in lines:
-        if line == head and at:
+        if line == head and (at or done):
             faults[number] = "is the header line again", printable(line)
             continue
         fields = split(line.removesuffix(end).split("|"))
@@ -68,8 +69,9 @@ def read_rows(path: Path, names: Sequence[str], strict: bool, faults: Faults) ->
             faults[number] = WIDTH, f"{line.count('|') + 1}, not {len(names)}"
         if len(rows) == CHUNK:
             yield table_of(path, names, rows, at, strict, faults)
-            rows, at = [], []
-    yield table_of(path, names, rows, at, strict, faults)
+            rows, at, done = [], [], True
+    if rows or not done:
+        yield table_of(path, names, rows, at, strict, faults)
 
 
 def _columns(path: Path, number: int, head: str) -> list[str]:
