@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import kai_naive
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+import reference
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from places import ROOT
+from reference_state import JobSpec
 from schedules import check, jobs, simulated, small_state, trace_of
 
 from astraea.cluster.cluster import Cluster
@@ -21,6 +24,7 @@ from astraea.cluster.engine.accounting import change_active, change_held
 from astraea.cluster.policies import kai_order, kai_reclaim
 from astraea.cluster.policies.kai import Parameters, queues_now
 from astraea.cluster.policies.kai_division import set_fair_shares
+from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import split_off_impossible
 from astraea.traces.tree import Shares, shares_of
 
@@ -206,6 +210,46 @@ def test_schedule(case: tuple[Any, ...]) -> None:
     check("kai", *case)
 
 
+JOB = st.builds(
+    JobSpec, tenant=st.integers(0, 2), demand=st.sampled_from([1, 1, 2, 3, 4]),
+    submit=st.integers(0, 1500).map(float), duration=st.integers(1, 3000).map(float),
+    weight=st.just(1), sensitivity=st.just(1), deadline=st.none(),
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(JOB, min_size=4, max_size=16), st.tuples(*[st.sampled_from([1, 2, 3])] * 3),
+    st.tuples(*[st.sampled_from([-1.0, 4.0, 6.0])] * 3), st.tuples(*[st.integers(0, 1)] * 3),
+    st.sampled_from([(0, 0, 1), (0, 1, 1), (1, 0, 0)]), st.sampled_from([1, 0.5, 0]),
+)  # fmt: skip
+def test_a_tree_agrees_with_the_naive_twin(
+    specs: list[JobSpec], shares: tuple[int, ...], limits: tuple[float, ...], priorities: tuple[int, ...],
+    parents: tuple[int, ...], deserved: float,
+) -> None:  # fmt: skip
+    """Two departments with equal shares, whose tenants have shares, limits and priorities; starts of all leases."""
+    specs.sort(key=lambda spec: spec.submit)
+    below = [sum(share for share, d in zip(shares, parents, strict=True) if d == parent) for parent in parents]
+    expected = reference.simulate(
+        specs, "kai", {"parents": parents, "limits": limits, "priorities": priorities, "deserved": deserved}, 300,
+        tenant_weights=[Fraction(share, of) for share, of in zip(shares, below, strict=True)], nodes=1, gpus_per_node=8,
+        checkpoint_overhead=5, restart_overhead=20, placement="consolidated",
+    )  # fmt: skip
+    leaves = {
+        f"t{t}": {"share": shares[t], "limit": math.inf if limits[t] < 0 else limits[t], "priority": priorities[t],
+                  "parent": f"d{parents[t]}"} for t in range(3)
+    }  # fmt: skip
+    rows = [{"job_id": str(k), "tenant": f"t{s.tenant}", "demand": s.demand, "submit_time": s.submit,
+             "duration": s.duration} for k, s in enumerate(specs)]  # fmt: skip
+    found = simulated(
+        rows, 8, "kai", settings=Settings(), weights=tree(d0={}, d1={}, **leaves), lease_term=300, deserved=deserved
+    ).grants
+    assert found is not None
+    ours = sorted(zip(found["start"], found["job_id"].astype(int), found["kind"] == "renewal", strict=True))
+    assert ours == sorted((float(g.time), g.job, g.renewed) for g in expected["grants"])
+
+
 def test_a_job_above_a_limit_is_set_aside_and_one_above_its_quota_is_not() -> None:
     weights = tree(x={"limit": 3}, a={"parent": "x"}, b={})
     trace = trace_of(jobs("a0 4 0 30", "a1 3 0 30", "b2 8 0 30"), weights)
@@ -243,7 +287,7 @@ def test_fair_shares(
     change_held(s, 0, 8, 0.0)
     s.clock[0].now = 250.0
     q = queues_now(s, Parameters(deserved=deserved, k_value=k, half_life=half_life))
-    set_fair_shares(q, np.array([8.0]), k)
+    set_fair_shares(q, np.array([8.0, 0.0]), k)
     np.testing.assert_allclose(q.share[:, 0], shares, rtol=1e-8)
 
 
