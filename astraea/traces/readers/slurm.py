@@ -38,7 +38,7 @@ from astraea.traces.readers.slurm_details import details_of
 from astraea.traces.readers.slurm_files import ID, TENANTS, read_rows, read_sshare
 from astraea.traces.readers.slurm_jobs import AGAIN, NEVER, PART, STEP, WAITS, jobs_of
 from astraea.traces.readers.slurm_json import read_json_jobs
-from astraea.traces.readers.table import Faults, Table, among, read_shares, read_start
+from astraea.traces.readers.table import Faults, Table, among, read_start
 from astraea.traces.slurm_words import GPU, REQUEUED, RUNNING, STATES, WAITING, count_of, gres_of
 
 __all__ = ["AGAIN", "NEVER", "NOBODY", "PART", "REQUIRED", "STEP", "WAITS", "read_slurm"]

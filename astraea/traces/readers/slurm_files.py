@@ -25,7 +25,7 @@ TENANTS: Final = {
 SHARES: Final = ("Account", "User", "RawShares", "NormShares")
 """Columns by which ``sshare -P`` is known."""
 
-CHUNK: Final = 20_000
+CHUNK: Final = 5_000
 """Rows that are read at a time."""
 
 ID: Final = re.compile(r"(?P<job>\d+)(?P<task>_\d+|_\[[^\]]*\])?(?P<part>\+\d+)?(?P<step>\.[\w.+-]+)?")
