@@ -45,7 +45,7 @@ def least_time(s):
 '''
 WITH_TERM = ("astraea", "astraea-released", "tiresias-l", "decayed-usage", "max-min", "gandiva-fair", "kai",
              "own.py:least_time")  # fmt: skip
-WITHOUT = ("fifo", "yarn-cs")
+WITHOUT = ("fifo", "yarn-cs", "kueue-afs")
 
 
 def crowd(seed: int, count: int = 40) -> list[str]:
