@@ -5,6 +5,7 @@ Source: the manual pages of squeue, scontrol, sinfo and sacct (slurm.schedmd.com
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -69,6 +70,8 @@ class Job(NamedTuple):
     is_batch: bool = True  #: not made by srun or salloc: a job of those cannot be requeued
     wanted: tuple[str, ...] = ()  #: nodes that it must have
     unwanted: tuple[str, ...] = ()  #: nodes that it must not have
+    priority: float = 0.0  #: as Slurm shows it
+    time_limit: float = math.nan  #: [s], NaN without one
 
     @property
     def partitions(self) -> list[str]:
@@ -177,6 +180,8 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
         is_batch=is_batch,
         wanted=_names(str(entry.get("required_nodes") or "")),
         unwanted=_names(str(entry.get("excluded_nodes") or "")),
+        priority=float(_number(entry["priority"])),
+        time_limit=60.0 * (number_of(entry.get("time_limit")) or math.nan),
     )
     return [job._replace(id=id) for id in ids]
 
