@@ -32,8 +32,8 @@ pytestmark = [
     pytest.mark.parametrize("time_around", range(int(os.environ.get("REPEAT", "1")))),
 ]
 
-UNSAVED: Final = 6.0
-"""A slurmctld that is killed so soon after a start may forget it: it saves its state every 5 s [s]."""
+UNSAVED: Final = 8.0
+"""A slurmctld that is killed so soon after a start may forget it: it saves its state every 5 s, in its time [s]."""
 
 LEAVES: Final = 5.0
 """So long slurmd may take to have a job that was stopped off its GPUs: KillWait, and what a busy machine takes [s]."""
