@@ -92,7 +92,7 @@ def check(here: Site, outages: Sequence[tuple[float, float]]) -> None:
 
     A slurmctld that is killed just after it was told to requeue a job may forget that: the job has failed then. What it
     takes to run is charged, until it hears of the end. A start that it has forgotten is charged until it is back, if a
-    round has seen it, and what the job does then is not.
+    round has seen it, and what the job does then is not; if it starts the job again at once, the lease goes on.
     """
     with closing(open_to_read(here.state)) as db:
         leases = all_leases(db)
@@ -110,7 +110,12 @@ def check(here: Site, outages: Sequence[tuple[float, float]]) -> None:
             assert all(one[1] <= later[0] for one, later in pairwise(spans)), all_of_it
         for chain in mine:
             told = " and ".join(who for who, spans in (("job", own), ("sacct", slurm)) if chain.is_of(spans))
-            is_forgotten = any(killed - UNSAVED < chain.start < chain.over < back + SAME for killed, back in outages)
+            again = [end for start, end in own if any(0 < start - back < UNSAVED for _, back in outages)]
+            is_forgotten = any(
+                killed - UNSAVED < chain.start < killed + SAME
+                and (chain.over < back + SAME or any(abs(chain.over - end) < SAME + LEAVES for end in again))
+                for killed, back in outages
+            )
             assert told or is_forgotten or chain.over - chain.start <= chain.slack, f"{chain} of\n{all_of_it}"
             found[f"leases as by {told or ('nobody: forgotten' if is_forgotten else 'nobody, 2 s')}"] += chain.count
         for start, end in own:
