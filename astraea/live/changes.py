@@ -208,8 +208,8 @@ class Changes:
             return job.demand > 0
         tenant = self.partition.tenant(job)
         quota = self.accounts.quota(tenant)
-        most = min(math.floor(self.accounts.policy.largest(self.accounts.policy.parameters) * quota + 1e-9),
-                   self.accounts.gpus)  # fmt: skip
+        largest = self.accounts.policy.largest(self.accounts.policy.parameters)  # may be infinite
+        most = math.floor(min(largest * quota + 1e-9, self.accounts.gpus))
         if job.demand > most:
             why = f"it asks for {job.demand} GPUs, its tenant {tenant} has a quota of {quota:.4g}"
             self.partition.kept[job.id] = f"it will never run: {why}"
