@@ -70,7 +70,9 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: t
     with publishing(out) as folder:
         trace = named_trace(**reading)
         shares = "The shares are equal, as none were given (--weights)."
-        if reading["weights"] is not None:
+        if reading["weights"] is None and reading["tenant"] in (None, "account"):
+            trace, shares = settings.with_shares(trace, site, shares)
+        elif reading["weights"] is not None:
             shares = f"The shares are those of {'the file that was given' if anonymize else reading['weights'].name}."
         if reading["resource"] != GPU:
             shares += f" What this page calls a GPU is {reading['resource']} of the log (--resource)."

@@ -131,7 +131,7 @@ def fetch(names: tuple[str, ...], folder: Path | None) -> None:
     with extra("data"):
         from astraea.traces.download import fetch as download
 
-    for name in names or [name for name, source in SOURCES.items() if not source.size]:
+    for name in names or [name for name, source in SOURCES.items() if not (source.size or source.untried)]:
         print(download(name, folder or RAW))
 
 
@@ -141,7 +141,9 @@ def list_() -> None:
     from astraea.traces.sources import SOURCES
 
     for name, source in SOURCES.items():
-        print(f"{name:<20} {source.title}{f' ({source.size / 1e9:.1f} GB)' if source.size else ''}")
+        size = f"{source.size / 1e9:.2g} GB" if source.size else ""
+        notes = "; ".join(filter(None, [size, "never tried" if source.untried else "", source.by_hand]))
+        print(f"{name:<20} {source.title}{f' ({notes})' if notes else ''}")
 
 
 @app.command(cls=args.Command, short_help="schedulers and their parameters")

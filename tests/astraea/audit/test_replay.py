@@ -11,10 +11,10 @@ import pytest
 from places import ROOT
 from processes import run
 
+from astraea.audit.replays import replays
 from astraea.audit.scenarios import Calibration, calibration
 from astraea.audit.settings import plan_of
 from astraea.cluster.observed import observed
-from astraea.cluster.simulate import simulate
 from astraea.cluster.site import read_site
 from astraea.traces.readers import read_trace
 
@@ -73,8 +73,8 @@ def replayed(log: Path, settings: list[Path], *, rules: bool = True, **given: ob
     assert site.cluster is not None
     plan = plan_of(site, trace, "slurm", given, site.cluster)
     assert not plan.doubts
-    replay = simulate(trace, plan.cluster, plan.own, rules=plan.rules if rules else None)
-    return calibration(observed(trace, plan.cluster), replay)
+    found = replays(trace, plan.cluster, plan.own, plan.rules if rules else None)
+    return calibration(observed(trace, plan.cluster), *found)
 
 
 def holds(found: Calibration, in_order: float, wait: float) -> None:
