@@ -61,8 +61,8 @@ def moment_of(
     """
     job = pd.Index(trace.job_id).get_indexer(pd.Index(runs["job_id"]))
     start, end = runs["start"].to_numpy(dtype=float), runs["end"].to_numpy(dtype=float)
-    last = end.max()
-    goes_on = (end > now) | ((end == last) & (now >= last) & (trace.state[job] == "unknown"))
+    final = end.max()
+    goes_on = (end > now) | ((end == final) & (now >= final) & (trace.state[job] == "unknown"))
     jobs = trace.frame.assign(row=np.arange(len(trace)), submit_time=trace.submit_time - now)
     jobs = jobs[[*COLUMNS, "submit_time"]]
     others = trace.job_id != asked
@@ -73,10 +73,10 @@ def moment_of(
     duration[job[~goes_on]] = (end - start)[~goes_on]  # of several runs the last one
     came = (trace.submit_time < now) & others
     waiting = jobs[came & ~begun]
-    decay = np.log(2) / policy.parameters["half_life"]
-    used = np.exp(-decay * (now - np.minimum(end, now))) - np.exp(-decay * (now - np.minimum(start, now)))
+    decay, period = np.log(2) / policy.parameters["half_life"], policy.parameters["calc_period"]
+    last = now - (now - policy.parameters["calc_offset"]) % period  # when Slurm computed usage, by which it ranks
+    used = np.exp(-decay * (last - np.minimum(end, last))) - np.exp(-decay * (last - np.minimum(start, last)))
     usage = np.bincount(rules.association[job], rules.charge[job] / decay * used, len(rules.parent))
-    period = policy.parameters["calc_period"]
     return Moment(
         time=now,
         origin=trace.origin,
@@ -85,7 +85,7 @@ def moment_of(
             calc_offset=(policy.parameters["calc_offset"] - now) % period,
             clock_offset=policy.parameters["clock_offset"] + now,
         ),
-        rules=rules._replace(usage=usage + rules.usage * np.exp(-decay * now)),
+        rules=rules._replace(usage=usage + rules.usage * np.exp(-decay * last)),
         weights=dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True)),
         running=running.assign(held=_held(trace, running, cluster)).reset_index(drop=True),
         waiting=waiting.assign(waited=-waiting["submit_time"]).reset_index(drop=True),

@@ -23,10 +23,10 @@ DRAWS: Final = 100
 PROMISE: Final = 0.8
 """Part of the forecasts whose interval contains the true start."""
 
-WIDER: Final = 1.5
+WIDER: Final = 2.0
 """The interval is from the low end over this to the high end times this, as a simulated Slurm is not the real one.
 
-It was chosen by five logs and measured on others (docs/your_own_cluster.md).
+It was chosen by nine logs and measured on others (docs/your_own_cluster.md).
 """
 
 REACTION: Final = 5.0

@@ -98,4 +98,4 @@ def log(name: str) -> tuple[Trace, Cluster, Policy, Rules]:
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or [*WITHOUT_SETTINGS, *WITH_SETTINGS]:
-        print(f"| `{name}` | {measured(*log(name), forecasts=60, draws=40).row} |", flush=True)
+        print(f"| `{name}` | {measured(*log(name), forecasts=40, draws=20).row} |", flush=True)
