@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.audit import causes, history, reasons, recorded, scenarios
-from astraea.audit.replays import replays
+from astraea.audit.replays import MANY, replays
 from astraea.audit.scenarios import AS_IT_WAS, Calibration, calibration
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
@@ -123,6 +123,9 @@ def audit(
         rows.append(scenarios.overview_row(policy.name, result))
         results[policy.name] = _without_log(result)
     del result
+    near = [results[own.name]]
+    if len(aside) or len(trace) <= MANY:
+        near = replays(trace, cluster, own, rules, settings)
     terms, sentence = _lease_terms(
         common, cluster, settings, theirs,
         {p.parameters["lease_term"]: results[p.name] for p in others if p.name == "astraea"},
@@ -133,9 +136,7 @@ def audit(
         end=end,
         quota=quota,
         replay=own.name,
-        calibration=calibration(
-            was, *replays(trace, cluster, own, rules, settings, None if len(aside) else results[own.name])
-        ),
+        calibration=calibration(was, *near),
         left_out=len(aside),
         period=period,
         causes=found,
