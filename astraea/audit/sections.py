@@ -150,7 +150,7 @@ def _beside_slurm(found: Audit) -> list[Part]:
         )
     rule = (
         "Where the two differ, Slurm's reason is shown: Slurm knows limits, licences and broken nodes, which a log of "
-        "starts and ends does not. A limit that this page knows, too, is shown only where it lasted longest. A job that "
+        "starts and ends does not. A limit that this page knows is shown only where it lasted longest. A job that "
         "was not yet eligible (dependency, begin time, hold) was not waiting here, so its cause is shown."
     )
     return [text, table_of(table.reset_index()), rule]
