@@ -10,13 +10,15 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astraea.audit import causes, reasons, recorded, scenarios
+from astraea.audit import causes, history, reasons, recorded, scenarios
+from astraea.audit.replays import replays
 from astraea.audit.scenarios import AS_IT_WAS, Calibration, calibration
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
 from astraea.cluster.observed import observed, recorded_runs
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
+from astraea.cluster.rules import Rules
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.cluster.simulation import split_off_impossible
@@ -38,6 +40,9 @@ PER_TENANT: Final = 10
 
 TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0)
 """Lease terms that are tried [s], those below 900 s only if they give at most `MOST_LEASES` leases."""
+
+NAMELESS: Final = "a cluster"
+"""Name of a log whose names were replaced."""
 
 INTERVAL: Final = 1.0
 """Between rounds [s]: a cluster reacts within a second or two, and its log is in whole seconds."""
@@ -61,6 +66,7 @@ class Audit(NamedTuple):
     overview: pd.DataFrame
     by_tenant: pd.DataFrame
     by_size: pd.DataFrame
+    by_month: pd.DataFrame  #: of `history.by_month`
     gains: pd.DataFrame
     over_time: pd.DataFrame
     lease_terms: pd.DataFrame  #: what `recommended_term` reads
@@ -68,11 +74,13 @@ class Audit(NamedTuple):
     settings: Settings  #: of the simulations
 
 
-def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = WHAT_IF) -> Audit:
+def audit(
+    trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = WHAT_IF, rules: Rules | None = None
+) -> Audit:
     """Audit a log with recorded starts of a cluster whose scheduler is, as far as it is known, `own`.
 
-    `what_if` names other schedulers. `InputError` as of `observed.observed` and `simulate`, or if a tenant whose jobs
-    all wait has no share.
+    `what_if` names other schedulers; `rules` are what the cluster's own settings say of each job. `InputError` as of
+    `observed.observed` and `simulate`, or if a tenant whose jobs all wait has no share.
     """
     trace = with_those_who_wait(trace)
     was, runs = observed(trace, cluster), recorded_runs(trace)
@@ -83,20 +91,23 @@ def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = 
     who, waiting = recorded.waits(trace, runs), recorded.still_waiting(trace)
     bounds, period = scenarios.periods(max(end, float(waiting["submit_time"].max())) if len(waiting) else end)
     longest = _longest((who["until"] - who["since"]).to_numpy(), who["tenant"].to_numpy())
-    found = reasons.beside(causes.causes(trace, runs, cluster, who.iloc[longest]), trace)
+    found = reasons.beside(causes.causes(trace, runs, cluster, who.iloc[longest], rules), trace)
 
-    common, aside = split_off_impossible(trace, cluster)
-    replayed = simulate(trace, cluster, own, settings=settings, keep_log=True)
+    common, aside = split_off_impossible(trace, cluster, rules=rules)
+    theirs = None if rules is None else rules.of(np.flatnonzero(np.isin(trace.job_id, common.job_id)))
+    replayed = simulate(trace, cluster, own, settings=settings, keep_log=True, rules=rules)
     # beside jobs that the others cannot run, all would wait longer: they are compared without
-    alone = simulate(common, cluster, own, settings=settings, keep_log=True) if len(aside) else replayed
+    alone = replayed
+    if len(aside):
+        alone = simulate(common, cluster, own, settings=settings, keep_log=True, rules=theirs)
     results = {AS_IT_WAS: _of(was, common), own.name: alone}
     rows = [scenarios.overview_row(name, result) for name, result in results.items()]
     others = [get_policy(name) for name in dict.fromkeys(what_if) if name != own.name]
     for policy in others:
-        result = simulate(common, cluster, policy, settings=settings, keep_log=True)
+        result = simulate(common, cluster, policy, settings=settings, keep_log=True, rules=theirs)
         rows.append(scenarios.overview_row(policy.name, result))
         results[policy.name] = dataclasses.replace(result, grants=None, placements=None)
-    terms, sentence = _lease_terms(common, cluster, settings)
+    terms, sentence = _lease_terms(common, cluster, settings, theirs)
     return Audit(
         trace=trace,
         cluster=cluster,
@@ -105,7 +116,7 @@ def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = 
         quota=quota,
         jobs={str(name): int(n) for name, n in was.jobs["tenant"].value_counts().items()},
         replay=own.name,
-        calibration=calibration(was, replayed),
+        calibration=calibration(was, *replays(trace, cluster, own, rules, settings)),
         left_out=len(aside),
         period=period,
         owed=scenarios.owed(was, quota, bounds, waiting),
@@ -113,6 +124,7 @@ def audit(trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = 
         overview=pd.DataFrame(rows),
         by_tenant=scenarios.waits_by(results, "tenant"),
         by_size=scenarios.waits_by(results, "size"),
+        by_month=history.by_month(trace, who, was, quota, waiting, bounds[-1]),
         gains=scenarios.gains(results[AS_IT_WAS], results[own.name], {p.name: results[p.name] for p in others}),
         over_time=scenarios.over_time(was, waiting),
         lease_terms=terms,
@@ -128,7 +140,7 @@ def with_those_who_wait(trace: Trace) -> Trace:
     if not lacking:
         return trace
     weights = dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True))
-    if len(set(weights.values())) > 1:
+    if len(set(weights.values())) > 1 or trace.tree is not None:
         raise InputError(f"{trace.name}: tenant {lacking[0]!r} has a job that waits still, and no share; give it one")
     one = trace.tenant_weight[0]
     return trace.with_weights(weights | dict.fromkeys(lacking, float(one)))
@@ -149,13 +161,15 @@ def _of(result: Result, trace: Trace) -> Result:
     return dataclasses.replace(result, jobs=jobs, grants=grants, placements=None)
 
 
-def _lease_terms(trace: Trace, cluster: Cluster, settings: Settings) -> tuple[pd.DataFrame, str]:
+def _lease_terms(
+    trace: Trace, cluster: Cluster, settings: Settings, rules: Rules | None
+) -> tuple[pd.DataFrame, str]:
     """What `recommended_term` reads of ASTRAEA under several lease terms, and what it says."""
     busy = float(trace.duration.sum())
     rows: list[tuple[float, ...]] = []
     for term in TERMS:
         if term >= 900 or busy / term <= MOST_LEASES:
-            result = simulate(trace, cluster, get_policy("astraea")(lease_term=term), settings=settings)
+            result = simulate(trace, cluster, get_policy("astraea")(lease_term=term), settings=settings, rules=rules)
             overhead = float(result.jobs["overhead"].mean() / result.jobs["jct"].mean())
             rows.append((term, average_jct(result), overhead, sharing_loss(result)))
     table = pd.DataFrame(rows, columns=["lease_term", *FIGURES])
@@ -185,8 +199,11 @@ def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Tr
     number = len(trace) + len(aside)
     ids = np.array([f"{k:0{len(str(number))}d}" for k in range(1, number + 1)], dtype=object)
     changes: dict[str, Any] = {"excluded_jobs": aside.assign(job_id=ids[len(trace) :])}
-    if "tenant" in aside:
-        changes["excluded_jobs"]["tenant"] = aside["tenant"].map(tenant).fillna("another")
+    for column, names in (("tenant", tenant), ("user", people)):
+        if column in aside:
+            changes["excluded_jobs"][column] = aside[column].astype(object).map(names).fillna("another")
+    if "detail" in aside:  # what could not be read may be a name
+        changes["excluded_jobs"]["detail"] = np.where(aside["detail"] == "", "", "?")
     if trace.recorded is not None:
         job = dict(zip(trace.job_id, ids, strict=False))
         changes["recorded"] = trace.recorded.assign(job_id=trace.recorded["job_id"].map(job))
@@ -196,7 +213,7 @@ def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Tr
         changes["history"] = _renamed(trace.history, tenant, people)
     return dataclasses.replace(
         trace,
-        name="a cluster",
+        name=NAMELESS,
         job_id=ids[: len(trace)],
         tenants=tuple(tenant[name] for name in trace.tenants),
         user=np.array([people[user] for user in trace.user], dtype=object),

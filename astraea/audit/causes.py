@@ -2,8 +2,9 @@
 
 Every moment of a wait has one cause, the first of these that is true:
 
-- `QUOTA`: enough GPUs are free, but with the job a limit that is known (`Rules.cap`) would be passed; where none are
-  known, its tenant would have more than its quota, in a log in which no tenant ever had more: the quotas are walls.
+- `QUOTA`: with the job, a limit that is known (`Rules.cap`) would be passed. Where none are known: enough GPUs are
+  free, but with the job its tenant would have more than its quota, in a log in which no tenant ever had more than that:
+  the quotas are walls.
 - `ORDER`: the gang surely has room (so many GPUs are free that some nodes must have it), but does not start: they are
   kept for a job ahead of it.
 - `GANG`: enough GPUs are free, but not so many that the gang must have room: they lie on nodes that it cannot have
@@ -80,15 +81,17 @@ def _explained(log: Log, w: Any) -> dict[str, object]:
     room = free >= w.demand
     job = None if w.still else int(w.later) - 1
     sure = log.has_room(int(w.demand), job, free)
-    walled = room & log.walled(t, int(w.demand), job, times[:-1])
-    overtaken = ~room & (free + passed >= w.demand)
+    walled = log.walled(t, int(w.demand), job, times[:-1])
+    if log.rules is None:  # a guess, which explains nothing but GPUs that are free
+        walled &= room
+    overtaken = ~room & ~walled & (free + passed >= w.demand)
     masks = {
         Cause.QUOTA: walled,
         Cause.ORDER: room & ~walled & sure,
         Cause.GANG: room & ~walled & ~sure,
         Cause.SHARE: overtaken & (2 * fairly > passed),
         Cause.BACKFILL: overtaken & (2 * fairly <= passed),
-        Cause.QUEUE: ~room & ~overtaken,
+        Cause.QUEUE: ~room & ~walled & ~overtaken,
     }
     seconds = {cause: float(lasts[mask].sum()) for cause, mask in masks.items()}
     cause = max(seconds, key=lambda c: seconds[c])
@@ -132,20 +135,23 @@ def _sentence(
         mean = round(float(np.average(free, weights=lasts)))
         if cause is Cause.QUOTA:
             if log.rules is not None:
-                return f"{head}: for {long}, {_were(mean)} free on average, but with it a limit would have been passed"
+                return f"{head}: for {long}, a limit of Slurm would have been passed with it, while {_were(mean)} free"
             tenant, quota = trace.tenants[int(w.tenant)], _gpus(int(log.quota[int(w.tenant)]))
             more = f"but with it {tenant} would have had more than its quota of {quota}"
             return f"{head}: for {long}, {_were(mean)} free on average, {more}"
         if cause is Cause.ORDER:
             room = f"it had room, as {_were(mean)} free on average"
             return f"{head}: for {long}, {room}, but was kept back{_ahead(log, w)}"
-        return (
-            f"{head}: for {long}, {_were(mean)} free on average, but on nodes that its gang could not have together, "
-            "or kept for another job"
-        )
+        nodes = "nodes that its gang could not have together"
+        if not w.still and trace.details is not None and (asked := trace.details["constraint"].iloc[w.later - 1]):
+            nodes += f" or that are not {asked}"
+        return f"{head}: for {long}, {_were(mean)} free on average, but on {nodes}, or kept for another job"
     if cause is Cause.QUEUE:
         return f"{head}: for {long}, jobs that came before it held too many GPUs{_holders(log, w)}"
     later = f"{counted(len(started), 'job')} that came later{_largest(log, started)}"
+    if log.in_order is not None:
+        number = int(log.in_order[log.job[started]].sum())
+        later += f" ({number} in order of priority, {len(started) - number} by backfill)"
     if cause is Cause.BACKFILL:
         return f"{head}: for {long}, it would have had room but for {later}"
     tenant, first = trace.tenants[int(w.tenant)], int(poorly[np.argmax(log.gpus[poorly])])

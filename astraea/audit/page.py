@@ -13,6 +13,8 @@ import jinja2
 from astraea.audit import sections
 from astraea.audit.audit import Audit
 from astraea.audit.causes import Cause
+from astraea.audit.compare import figures
+from astraea.audit.exposition import as_openmetrics
 from astraea.audit.parts import label_of, section
 from astraea.audit.scenarios import FEW
 from astraea.core.result import provenance
@@ -24,20 +26,22 @@ FAR: Final = 0.25
 
 
 def write(found: Audit, shares: str, folder: Path, more: Sequence[dict[str, Any]] = ()) -> None:
-    """Write ``index.html``, a CSV file for each table, and ``audit.json`` into an existing folder.
+    """Write ``index.html``, a CSV file for each table, ``audit.json`` and ``audit.prom`` into an existing folder.
 
     `shares` says where the shares come from, in a sentence; `more` are further sections of the page, made by
     `parts.section`, which follow the first one.
     """
     tables = {
         "waits": found.causes, "owed": found.owed, "overview": found.overview, "waits_by_tenant": found.by_tenant,
-        "waits_by_size": found.by_size, "load": found.over_time, "lease_terms": found.lease_terms,
+        "waits_by_size": found.by_size, "waits_by_month": found.by_month, "load": found.over_time,
+        "lease_terms": found.lease_terms,
     }  # fmt: skip
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n", float_format="%.10g")
     calibration = {**found.calibration._asdict(), "error": found.calibration.error}
     told = {
         "in_short": short(found, shares),
+        "figures": figures(found),
         "calibration": {name: None if math.isnan(value) else value for name, value in calibration.items()},
         "set_aside": found.trace.excluded_jobs["reason"].value_counts().to_dict(),
         **{name: json.loads(table.to_json(orient="records")) for name, table in tables.items()},
@@ -45,11 +49,14 @@ def write(found: Audit, shares: str, folder: Path, more: Sequence[dict[str, Any]
     }
     text = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)
     (folder / "audit.json").write_text(text + "\n", encoding="utf-8")
+    (folder / "audit.prom").write_text(as_openmetrics(found), encoding="utf-8")
     loader = jinja2.PackageLoader("astraea.audit", ".")
     environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     trace, cluster = found.trace, found.cluster
     when = f", from {trace.origin:%Y-%m-%d %H:%M}" if trace.origin is not None else ""
     size = f"{counted(cluster.nodes, 'node')} of {counted(cluster.gpus_per_node, 'GPU')}"
+    if cluster.sizes:
+        size = f"{counted(cluster.nodes, 'node')} with {counted(cluster.gpus, 'GPU')}"
     what = f"{counted(len(trace), 'job')} of {counted(len(trace.tenants), 'tenant')} on {size}"
     html = environment.get_template("page.html.jinja").render(
         name=trace.name, subtitle=f"{what}, {duration_text(found.end)}{when}", short=short(found, shares),

@@ -61,16 +61,18 @@ def beside(found: pd.DataFrame, trace: Trace) -> pd.DataFrame:
     """Add Slurm's own reasons to the waits of `causes.causes`.
 
     The new columns are reason (as Slurm wrote it), told (what it is about, one of `Told`; empty where the log does not
-    tell) and shown: the cause, or what Slurm told where it does not fit the cause and is about the wait.
+    tell) and shown: the cause, or what Slurm told where it does not fit the cause and is about the wait. A limit that
+    is known to have lasted for a part of the wait does not replace the cause that lasted longest.
     """
     known: dict[str, str] = {}
     if trace.details is not None and (trace.details["reason"] != "").any():
         known = dict(zip(trace.job_id, trace.details["reason"].astype(str), strict=True))
     told = [str(told_by(known[job])) if job in known else "" for job in found["job_id"]]
     shown = [
-        cause if about in ("", Told.BEFORE, *AGREE[Cause(cause)]) else f"Slurm: {about}"
-        for cause, about in zip(found["cause"], told, strict=True)
-    ]
+        cause if about in ("", Told.BEFORE, *AGREE[Cause(cause)]) or (about == Told.LIMIT and limited > 0)
+        else f"Slurm: {about}"
+        for cause, about, limited in zip(found["cause"], told, found[Cause.QUOTA], strict=True)
+    ]  # fmt: skip
     reason = [known.get(job, "") for job in found["job_id"]]
     return found.assign(**{name: pd.Series(values, found.index, dtype=object) for name, values in
                            (("reason", reason), ("told", told), ("shown", shown))})  # fmt: skip

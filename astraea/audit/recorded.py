@@ -69,6 +69,11 @@ class Log:
             np.concatenate([[0.0], np.cumsum(np.diff(times) * held[:-1])])
             for times, held in zip(self.times_of, self.held_of, strict=True)
         ]
+        flags = pd.Series([""] if trace.details is None else trace.details["flags"].astype(str))
+        #: jobs that Slurm's main scheduler started, or itself when they came; None where the log does not tell
+        self.in_order: BoolArray | None = None
+        if flags.str.contains("Sched").any():
+            self.in_order = flags.str.contains("SchedMain|SchedSubmit").to_numpy()
         self.has_walls = all(held.max() <= quota for held, quota in zip(self.held_of, self.quota, strict=True))
 
     def held(self, t: int, times: FloatArray) -> IntArray:

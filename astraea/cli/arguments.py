@@ -67,7 +67,9 @@ class Simulations:
     time_unit: str | None
     weights: Path | None
     tenant: str | None
-    columns: dict[str, str] | None
+    columns: dict[str, str] | list[str] | None
+    resource: str
+    strict: bool
     policies: list[str]
     nodes: list[int]
     gpus_per_node: int
@@ -91,8 +93,8 @@ class Simulations:
         """Read or make the trace."""
         from astraea.traces.named import named_trace
 
-        return named_trace(self.source, format=self.format, time_unit=self.time_unit, weights=self.weights,
-                           tenant=self.tenant, columns=self.columns, **seed)  # fmt: skip
+        names = ("format", "time_unit", "weights", "tenant", "columns", "resource", "strict")
+        return named_trace(self.source, **{name: getattr(self, name) for name in names} | seed)
 
     def as_it_was(self) -> tuple[Trace, Result]:
         """Read the trace, and what it says happened."""
@@ -155,7 +157,9 @@ reading = together(
                  help="who the tenants are, of slurm: {astraea.traces.readers.slurm_files:TENANTS}; "
                  "of swf: {astraea.traces.readers.swf:TENANTS}"),
     click.option("--columns", type=lambda text: named_columns(text), metavar="OURS=THEIRS,...",
-                 help="what a CSV file calls {astraea.traces.readers.tiresias_csv:NAMES}"),
+                 help="of a CSV file, {astraea.traces.readers.tiresias_csv:NAMES}; of sacct -n its --format"),
+    click.option("--resource", default="gres/gpu", metavar="TRES", help="of a Slurm log: cpu, node, gres/gpu:a100 ..."),
+    click.option("--strict", is_flag=True, help="refuse a row that cannot be read, which is set aside else"),
 )  # fmt: skip
 """How a log is read: what `named_trace` takes besides its name."""
 
@@ -163,7 +167,6 @@ trace = together(click.argument("source", metavar="TRACE", help=_SOURCES), readi
 """TRACE and how to read it: what `named_trace` takes."""
 
 logs = together(click.argument("sources", metavar="LOG...", nargs=-1, required=True, help=_SOURCES), reading)
-"""The same of several logs."""
 
 
 def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
@@ -230,12 +233,14 @@ def listed(read: Callable[[str], Any], several: bool = True) -> Callable[[str], 
     return lambda text: [read(part) for part in (text.split(",") if several else [text])]
 
 
-def named_columns(text: str) -> dict[str, str]:
-    """Read OURS=THEIRS,OURS=THEIRS."""
+def named_columns(text: str) -> dict[str, str] | list[str]:
+    """Read OURS=THEIRS,OURS=THEIRS, or NAME,NAME."""
+    if "=" not in text and "," in text:
+        return [name.strip() for name in text.split(",")]
     pairs = [part.partition("=") for part in text.split(",")]
     for ours, _, theirs in pairs:
         if not (ours.strip() and theirs.strip()):
-            raise click.BadParameter(f"expected OURS=THEIRS,OURS=THEIRS, got {text!r}")
+            raise click.BadParameter(f"expected OURS=THEIRS,OURS=THEIRS or NAME,NAME, got {text!r}")
     return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
 
 

@@ -111,7 +111,7 @@ class Policy:
     @property
     def half_life(self) -> float:
         """Age at which GPU-time counts half in `accounting.tenant_decayed` [s]; infinite if the policy reads none."""
-        return self.parameters.get("half_life", np.inf)
+        return self.parameters.get("half_life", 0.0) or np.inf
 
 
 def policy(

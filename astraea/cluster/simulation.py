@@ -152,6 +152,8 @@ def split_off_impossible(
     over_quota = (trace.demand > quota) & ~too_large
     given = no_rules(trace, cluster) if rules is None else rules
     nowhere, over_limit = nodes_of_gangs(given, trace, cluster) == 0, takes_too_much(given)
+    if trace.tree is not None:
+        over_limit |= trace.demand > trace.tree.least_limit[trace.tenant]
     out = np.flatnonzero(too_large | over_quota | nowhere | over_limit)
     reasons = [
         f"demand exceeds the cluster ({cluster.gpus} GPUs)" if too_large[j] else

@@ -12,7 +12,7 @@ import numpy as np
 
 from astraea.cluster.site import Site
 from astraea.cluster.site_jobs import Jobs
-from astraea.core.text import counted, printable
+from astraea.core.text import counted
 from astraea.traces.slurm_accounts import ROOT, Association
 from astraea.traces.slurm_conf import Fields, resources
 
@@ -57,8 +57,8 @@ def tree(site: Site, jobs: Jobs, doubts: list[str]) -> dict[str, Any]:
         of[k] = found
     if strange:
         doubts.append(
-            f"{counted(len(strange), 'user')} of the log with no association in the settings got one share, the first "
-            f"of them {printable(min(strange))}."
+            f"{counted(len(strange), 'user')} of the log with no association in the settings got one share each in "
+            "the replay."
         )
     kept = np.array(is_user)  # an account without users has no part
     for k in reversed(range(len(names))):
@@ -79,8 +79,11 @@ class Limit(NamedTuple):
     most: float
 
 
-def caps(site: Site, jobs: Jobs) -> dict[str, Any]:
-    """Find the limits of each job, as fields of `Rules`; none where ``AccountingStorageEnforce`` names no limits."""
+def caps(site: Site, jobs: Jobs, doubts: list[str]) -> dict[str, Any]:
+    """Find the limits of each job, as fields of `Rules`; none where ``AccountingStorageEnforce`` names no limits.
+
+    A limit that a job breaks alone was not there when it ran, and is none for it.
+    """
     if not site.is_enforced:
         return {}
     named = {(a.account, a.user): a for a in site.accounts.associations}
@@ -101,7 +104,16 @@ def caps(site: Site, jobs: Jobs) -> dict[str, Any]:
         for column, limit in enumerate(found):
             table[k, column] = every.index(limit)
             takes[kind == k, column] = jobs.tres[limit.tres][kind == k]
-    return {"cap": np.array([limit.most for limit in every]), "caps": table[kind], "takes": takes}
+    most = np.array([limit.most for limit in every])
+    of_jobs = table[kind]
+    broken = (of_jobs >= 0) & (takes > np.append(most, np.inf)[of_jobs])
+    if broken.any():
+        limit = every[of_jobs[broken][0]]
+        doubts.append(
+            f"{counted(int(broken.any(axis=1).sum()), 'job')} ran above a limit of the settings, the first above "
+            f"{limit.most:g} {limit.tres} of {limit.of[0]}; such limits are left out for these jobs."
+        )
+    return {"cap": most, "caps": np.where(broken, -1, of_jobs), "takes": takes}
 
 
 def _of_qos(site: Site, names: list[str], account: str, user: str) -> Iterator[Limit]:

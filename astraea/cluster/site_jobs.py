@@ -7,9 +7,10 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from astraea.cluster.site import GPU, Partition, Site
+from astraea.cluster.site import Partition, Site
 from astraea.core.arrays import FloatArray, IntArray, TextArray
 from astraea.core.units import DAY, MINUTE
+from astraea.traces.slurm_words import GPU
 from astraea.traces.trace import Trace
 
 _TEXT: Final = ("account", "user", "partition", "qos", "constraint", "gpu_type", "node_list")
@@ -32,10 +33,12 @@ class Jobs:
             "mem": np.nan_to_num(details["memory"].to_numpy(dtype=np.float64), nan=0.0),
             "node": many.astype(np.float64),
             "jobs": np.ones(self.n),
+            GPU: np.nan_to_num(details["gpus"].to_numpy(dtype=np.float64), nan=0.0),
             site.resource: self.demand,
         }
-        for model in sorted(set(self.text["gpu_type"]) - {""}):
-            self.tres[f"{GPU}:{model}"] = np.where(self.text["gpu_type"] == model, self.demand, 0.0)
+        self.models = sorted({m for text in set(self.text["gpu_type"]) for m in text.split(",") if m})
+        for model in self.models:
+            self.tres[f"{GPU}:{model}"] = np.where(self.text["gpu_type"] == model, self.tres[GPU], 0.0)
         self.minutes = np.maximum(np.nan_to_num(trace.time_limit, nan=365 * DAY) / MINUTE, 1.0)
         first = next(iter(site.partitions.values()), None)
         known: dict[str, Partition | None] = {"": first}

@@ -11,65 +11,76 @@ from typing import Any
 import numpy as np
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.site import GPU, Site
+from astraea.cluster.site import Site
 from astraea.cluster.site_jobs import Jobs
-from astraea.core.arrays import BoolArray
+from astraea.core.arrays import BoolArray, IntArray
 from astraea.core.text import counted
-from astraea.traces.slurm_words import hosts_of
+from astraea.traces.slurm_words import GPU, hosts_of
 
 
 def places(site: Site, jobs: Jobs, cluster: Cluster, doubts: list[str]) -> dict[str, Any]:
-    """Find the nodes of the partition with the features, GPUs, CPUs and memory that each job asks for."""
-    asked = [jobs.text[name] for name in ("partition", "constraint", "gpu_type")]
-    kind, first = jobs.alike(*asked, jobs.nodes, *(jobs.tres[name] for name in (site.resource, "cpu", "mem")))
-    per_node = {name: np.array([node.tres.get(name, 0.0) for node in site.nodes]) for name in jobs.tres}
+    """Find the nodes on which jobs may run, as fields of `Rules`.
+
+    They are those of the partition with the features, GPUs, CPUs and memory that a job asks for. Where there are too
+    few, the log knows better: first CPUs and memory do not count, then features, then the partition.
+    """
+    asked = {name: jobs.tres[name] for name in (site.resource, GPU, "cpu", "mem")}
+    kind, first = jobs.alike(*(jobs.text[name] for name in ("partition", "constraint", "gpu_type")), *asked.values(),
+                             jobs.nodes)  # fmt: skip
+    has = {name: np.array([node.tres.get(name, np.inf) for node in site.nodes]) for name in asked}
+    models = {m: np.array([node.tres.get(f"{GPU}:{m}", 0.0) for node in site.nodes]) for m in jobs.models}
     seen: dict[bytes, int] = {}
     rows, of, impossible = list[BoolArray](), np.zeros(len(first), np.int64), 0
     for k, j in enumerate(first):
         many = jobs.nodes[j] or max(1, int(-(-jobs.demand[j] // cluster.gpus_per_node)))
         partition = jobs.partition[j]
         inside = np.ones(len(site.nodes), np.bool_) if partition is None else partition.nodes
-        named = _has_features(jobs.text["constraint"][j], [node.features for node in site.nodes])
-        fits = per_node[site.resource] >= np.ceil(jobs.demand[j] / many)
-        for model in filter(None, jobs.text["gpu_type"][j].split(",")):
-            typed = per_node.get(f"{GPU}:{model}", np.zeros(len(site.nodes)))
-            fits &= typed >= (np.ceil(jobs.demand[j] / many) if "," not in jobs.text["gpu_type"][j] else 1)
-        holds = fits & (per_node["cpu"] >= jobs.tres["cpu"][j] / many) & (per_node["mem"] >= jobs.tres["mem"][j] / many)
-        choices = (inside & named & holds, inside & named & fits, inside & fits, fits)
-        found = next((c for c in choices if c.sum() >= many), np.ones(len(site.nodes), np.bool_))
-        impossible += int((kind == k).sum()) if found is not choices[0] and found is not choices[1] else 0
-        of[k] = seen.setdefault(found.tobytes(), len(rows))
+        named = has_features(jobs.text["constraint"][j], [node.features for node in site.nodes])
+        fits, holds = (
+            np.all([has[name] >= np.floor(asked[name][j] / many) for name in names], axis=0)
+            for names in ((site.resource, GPU), ("cpu", "mem"))
+        )
+        types = [m for m in jobs.text["gpu_type"][j].split(",") if m]
+        for m in types:
+            fits &= models[m] >= (asked[GPU][j] / many if len(types) == 1 else 1)
+        choices = inside & named & fits & holds, inside & named & fits, inside & fits, fits, fits | True
+        chosen = next((c for c, nodes in enumerate(choices) if nodes.sum() >= many), len(choices) - 1)
+        impossible += int((kind == k).sum()) if chosen > 1 else 0
+        of[k] = seen.setdefault(choices[chosen].tobytes(), len(rows))
         if of[k] == len(rows):
-            rows.append(found)
+            rows.append(choices[chosen])
     if impossible:
         doubts.append(
             f"By the settings, {counted(impossible, 'job')} that ran had no place: features, GPUs or partitions are "
             "not those of the time of the log."
         )
-    allowed, number_of = np.array(rows), {node.name: k for k, node in enumerate(site.nodes)}
-    lists = jobs.text["node_list"]
-    hosts = {text: [number_of.get(host, -1) for host in hosts_of(text)] for text in set(lists)}
-    ran = [hosts[text] for text in lists]
-    elsewhere = sum(not allowed[of[kind[j]], hosts].all() for j, hosts in enumerate(ran) if hosts and min(hosts) >= 0)
-    unknown = sum(min(hosts, default=0) < 0 for hosts in ran)
-    where = (elsewhere, "where the settings do not allow them"), (unknown, "on nodes that the settings do not name")
-    for number, what in where:
-        if number:
-            doubts.append(f"{counted(number, 'job')} ran {what}.")
-    by_partition = {id(None): 0}
-    sets = [np.ones(len(site.nodes), np.bool_)]
-    for p in site.partitions.values():
-        by_partition[id(p)] = len(sets)
-        sets.append(p.nodes)
+    allowed = np.array(rows)
+    doubts += _ran_elsewhere(site, jobs, allowed, of[kind])
+    used = list({id(p): p for p in jobs.partition}.values())
+    index = {id(p): k for k, p in enumerate(used)}
     return {
         "allowed": allowed,
         "kind": of[kind],
-        "partition": np.array([by_partition[id(p)] for p in jobs.partition], dtype=np.int64),
-        "partition_nodes": np.array(sets),
+        "partition": np.array([index[id(p)] for p in jobs.partition], dtype=np.int64),
+        "partition_nodes": np.array([np.ones(len(site.nodes), np.bool_) if p is None else p.nodes for p in used]),
     }
 
 
-def _has_features(constraint: str, features: list[frozenset[str]]) -> BoolArray:
+def _ran_elsewhere(site: Site, jobs: Jobs, allowed: BoolArray, kind: IntArray) -> list[str]:
+    """Count the jobs that ran on nodes where the settings do not allow them, or that the settings do not name."""
+    number_of = {node.name: k for k, node in enumerate(site.nodes)}
+    hosts = {text: [number_of.get(host, -1) for host in hosts_of(text)] for text in set(jobs.text["node_list"])}
+    elsewhere = unknown = 0
+    for j, text in enumerate(jobs.text["node_list"]):
+        if -1 in hosts[text]:
+            unknown += 1
+        elif hosts[text] and not allowed[kind[j], hosts[text]].all():
+            elsewhere += 1
+    counts = {"on nodes where the settings do not allow them": elsewhere, "on nodes that they do not name": unknown}
+    return [f"{counted(number, 'job')} ran {what}." for what, number in counts.items() if number]
+
+
+def has_features(constraint: str, features: list[frozenset[str]]) -> BoolArray:
     """Which nodes have what ``--constraint`` asks for: ``a&b``, ``a|b``, ``(a|b)&c``, ``[a|b]``, ``a*2``."""
     words = re.findall(r"[\w.:+-]+|[&|()]", re.sub(r"\*\d+", "", constraint.translate(str.maketrans("[],", "()&"))))
     if not any(word not in "&|()" for word in words):

@@ -46,7 +46,7 @@ def rules(site: Site, trace: Trace, cluster: Cluster) -> Resolved:
         changes |= tree(site, jobs, doubts)
     changes["charge"] = _charge(site, jobs)
     changes["bonus"] = _bonus(site, jobs)
-    return Resolved(plain._replace(**changes, **caps(site, jobs)), doubts)
+    return Resolved(plain._replace(**changes, **caps(site, jobs, doubts)), doubts)
 
 
 def _charge(site: Site, jobs: Jobs) -> FloatArray:

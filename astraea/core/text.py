@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -22,6 +23,12 @@ def printable(value: Any) -> str:
 def counted(number: int, word: str) -> str:
     """Write a number of things: ``1 job``, ``2,000 jobs``."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def labels_text(labels: Mapping[str, str]) -> str:
+    """Write labels as Prometheus and OpenMetrics do, in braces, nothing for none; three characters are escaped."""
+    texts = {k: v.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n") for k, v in labels.items()}
+    return "{" + ",".join(f'{k}="{v}"' for k, v in texts.items()) + "}" if texts else ""
 
 
 def docstring(of: Any) -> str:

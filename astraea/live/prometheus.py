@@ -5,9 +5,9 @@ Source: Prometheus, Exposition formats, text format 0.0.4 (prometheus.io/docs/in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
+from astraea.core.text import labels_text
 from astraea.core.units import HOUR
 from astraea.live.status import Status
 
@@ -61,11 +61,5 @@ def as_prometheus(found: Status) -> str:
     lines: list[str] = []
     for name, (kind, meaning) in METRICS.items():
         lines += [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
-        lines += [f"{name}{{{_labels(labels)}}} {float(value)!r}" for labels, value in rows.get(name, ())]
+        lines += [f"{name}{labels_text(labels)} {float(value)!r}" for labels, value in rows.get(name, ())]
     return "\n".join(lines) + "\n"
-
-
-def _labels(labels: Mapping[str, str]) -> str:
-    """Write labels; a value may have any character, of which three are escaped."""
-    texts = {k: v.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n") for k, v in labels.items()}
-    return ",".join(f'{k}="{v}"' for k, v in texts.items())

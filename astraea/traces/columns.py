@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -37,15 +37,15 @@ OPTIONAL: Final[dict[str, Any]] = {
 
 #: column of `Trace.details` -> what an unknown value is
 DETAILS: Final[dict[str, Any]] = {
-    "account": "", "user": "", "partition": "", "qos": "", "constraint": "", "gpu_type": "", "cpus": np.nan,
-    "memory": np.nan, "nodes": np.nan, "node_list": "", "reason": "", "flags": "", "priority": np.nan,
+    "account": "", "user": "", "partition": "", "qos": "", "constraint": "", "gpu_type": "", "gpus": np.nan,
+    "cpus": np.nan, "memory": np.nan, "nodes": np.nan, "node_list": "", "reason": "", "flags": "", "priority": np.nan,
     "restarts": np.nan,
 }  # fmt: skip
 """What a log tells of a job beside the columns of a trace.
 
-Text is categorical. `cpus`, `memory` [MB] and `gpu_type` (several with commas between) are what was asked for, `nodes`
-how many it had; `node_list` is in Slurm's notation, `n[1-3,7]`. `reason` is the last one for which it waited, `flags`
-say which scheduler started it, with commas between.
+Text is categorical. `gpus`, `cpus`, `memory` [MB] and `gpu_type` (several with commas between) are what was asked for,
+`nodes` how many it had; `node_list` is in Slurm's notation, `n[1-3,7]`. `reason` is the last one for which it waited,
+`flags` say which scheduler started it, with commas between.
 """
 
 REQUIRED: Final = ("job_id", "tenant", "demand", "submit_time", "duration")
@@ -87,8 +87,33 @@ def rank(ids: npt.NDArray[np.object_]) -> npt.NDArray[np.intp]:
     return np.argsort(sorted(range(len(keys)), key=keys.__getitem__), kind="stable")
 
 
+def job_order(submit_time: FloatArray, ids: npt.NDArray[np.object_]) -> npt.NDArray[np.intp]:
+    """Rows in order of `(submit_time, rank of the identifier)`; only rows that came together are ranked."""
+    order = np.argsort(submit_time, kind="stable")
+    same = np.diff(submit_time[order]) == 0
+    tied = np.append(same, False) | np.insert(same, 0, False)
+    rows = order[tied]
+    order[tied] = rows[np.lexsort((rank(ids[rows]), submit_time[rows]))]
+    return order
+
+
+class Places(Sequence[str]):
+    """Places of `n` rows, for messages; `of` gives the one of a row when it is asked for."""
+
+    def __init__(self, n: int, of: Callable[[int], str]) -> None:
+        self.n, self.of = n, of
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __getitem__(self, row: Any) -> Any:
+        if not 0 <= row < self.n:
+            raise IndexError(row)
+        return self.of(row)
+
+
 def tenant_table(
-    tenant: npt.NDArray[np.object_], weights: dict[str, float] | None, where: list[str], name: str
+    tenant: npt.NDArray[np.object_], weights: dict[str, float] | None, where: Sequence[str], name: str
 ) -> tuple[tuple[str, ...], FloatArray]:
     """Names in alphabetical order and their weights, checked against the jobs."""
     if weights is None:
@@ -96,15 +121,15 @@ def tenant_table(
         return names, np.ones(len(names))
     for t, w in weights.items():
         number(w, f"{name}: the weight of tenant {t!r}", above=0)
-    for place, t in zip(where, tenant, strict=True):
-        if t not in weights:
-            known = ", ".join(map(printable, sorted(weights)))
-            raise InputError(f"{place}: tenant {t!r} has no weight; those are named: {known}")
+    lacking = next((row for row, t in enumerate(tenant) if t not in weights), None)
+    if lacking is not None:
+        known = ", ".join(map(printable, sorted(weights)))
+        raise InputError(f"{where[lacking]}: tenant {tenant[lacking]!r} has no weight; those are named: {known}")
     names = tuple(sorted(weights))
     return names, np.array([float(weights[t]) for t in names])
 
 
-def checked_columns(jobs: pd.DataFrame, name: str, where: list[str]) -> dict[str, Any]:
+def checked_columns(jobs: pd.DataFrame, name: str, where: Sequence[str]) -> dict[str, Any]:
     """Every column in its final type, or the first offence as a sentence."""
     missing = [c for c in REQUIRED if c not in jobs.columns]
     if missing:
@@ -131,18 +156,21 @@ def checked_columns(jobs: pd.DataFrame, name: str, where: list[str]) -> dict[str
     return out
 
 
-def refuse(bad: Any, values: Any, column: str, where: list[str], expected: str) -> None:
+def refuse(bad: Any, values: Any, column: str, where: Sequence[str], expected: str) -> None:
     """Raise `InputError` for the first bad row with its place, column and value, and say how many there are."""
     rows = np.flatnonzero(bad)
     if len(rows) == 0:
         return
     first = int(rows[0])
-    value = values[first]
-    shown = f'"{printable(value)}"' if isinstance(value, str) else f"{value}"
     more = f" (and {len(rows) - 1} more like it)" if len(rows) > 1 else ""
-    raise InputError(f"{where[first]}: {printable(column)} must be {expected}, got {shown}{more}")
+    raise InputError(f"{where[first]}: {printable(column)} must be {expected}, got {shown(values[first])}{more}")
 
 
-def refuse_others(values: Any, allowed: Collection[str], column: str, where: list[str]) -> None:
+def shown(value: Any) -> str:
+    """Show a value that is refused."""
+    return f'"{printable(value)}"' if isinstance(value, str) else f"{value}"
+
+
+def refuse_others(values: Any, allowed: Collection[str], column: str, where: Sequence[str]) -> None:
     """Raise `InputError` for the first row whose text is none of these."""
     refuse(~np.isin(values.astype(str), list(allowed)), values, column, where, f"one of {', '.join(allowed)}")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from astraea.core.errors import InputError
 from astraea.traces.readers import read_trace
+from astraea.traces.slurm_words import GPU
 from astraea.traces.sources import RAW, SOURCES
 from astraea.traces.synthetic import SYNTHETIC, synthesize
 from astraea.traces.trace import Trace
@@ -25,7 +26,9 @@ def named_trace(
     time_unit: str | None = None,
     weights: str | Path | None = None,
     tenant: str | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | Sequence[str] | None = None,
+    resource: str = GPU,
+    strict: bool = False,
     seed: int = 0,
 ) -> Trace:
     """Make or read the trace that a user named: one of `SYNTHETIC`, which `seed` is for, of `FETCHED`, or a path.
@@ -34,8 +37,8 @@ def named_trace(
     """
     text = str(source)
     is_fetched = text in FETCHED and not Path(text).exists()
-    if (text in SYNTHETIC or is_fetched) and any((format, time_unit, tenant, columns)):
-        says = "the form of this workload is known, so no format, time unit, tenant or columns can be given"
+    if (text in SYNTHETIC or is_fetched) and (any((format, time_unit, tenant, columns)) or resource != GPU):
+        says = "the form of this workload is known, so no format, time unit, tenant, columns or resource can be given"
         raise InputError(f"{text}: {says}")
     if text in SYNTHETIC:
         if weights is not None:
@@ -43,7 +46,8 @@ def named_trace(
         return synthesize(text, seed)
     path = workload_path(text)
     if path is None or not is_fetched:
-        return read_trace(source, format, time_unit, weights, tenant=tenant, columns=columns)
+        chosen: dict[str, Any] = {"tenant": tenant, "columns": columns, "resource": resource, "strict": strict}
+        return read_trace(source, format, time_unit, weights, **chosen)
     download = SOURCES[FETCHED[text]]
     own = path.parent / download.shares if download.shares else None
     trace = read_trace(path, weights=own if weights is None else weights, name=text, **download.reading)

@@ -56,7 +56,7 @@ def read_conf(path: Path) -> Conf | None:
             _read_line(found, record, {}, "")
     else:
         _read_file(found, path, text, {}, 0)
-    return found if found.settings or found.nodes or found.partitions else None
+    return found if len(found.settings) + len(found.nodes) + len(found.partitions) > len(found.unread) else None
 
 
 def _read_shown(found: Conf, text: str) -> None:
@@ -88,7 +88,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         line = re.sub(r"(?<!\\)#.*", "", raw).rstrip()
         first = first if kept else number
         if line.endswith("\\"):
-            kept += line[:-1] + " "
+            kept += line[:-1]
         else:
             if (kept + line).strip():
                 yield first, (kept + line).strip()

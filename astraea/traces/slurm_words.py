@@ -28,15 +28,36 @@ MOST_NODES: Final = 100_000
 _NO_VALUE: Final = tuple(2**bits - k for bits in (32, 64) for k in (1, 2))
 """Slurm's infinite, and its no value, where the JSON does not say so."""
 
-_GPUS: Final = re.compile(r"gres/gpu(?P<type>:[^=,]+)?=(?P<number>\d+)")
+GPU: Final = "gres/gpu"
+"""What Slurm calls GPUs in a list of resources."""
 
 
 @lru_cache(4096)
+def count_of(tres: str, resource: str = GPU) -> int:
+    """Return how much of a resource is in a list, ``cpu=8,gres/gpu:a100=4``; 0 if it is not there.
+
+    Where there is no total of it, its types are added up.
+    """
+    found = {name: int(count) for name, _, count in (part.partition("=") for part in tres.split(","))
+             if name.startswith(resource) and count.isascii() and count.isdecimal() and len(count) < 20}  # fmt: skip
+    return found.get(resource, sum(count for name, count in found.items() if name.startswith(f"{resource}:")))
+
+
 def gpus_of(tres: str) -> int:
-    """Return ``gres/gpu`` of a list of resources [GPU]; typed GPUs are added up where there is no total."""
-    found = [(m["type"], int(m["number"])) for m in _GPUS.finditer(tres)]
-    total = [number for kind, number in found if kind is None]
-    return total[0] if total else sum(number for _, number in found)
+    """Return the GPUs in a list of resources [GPU]."""
+    return count_of(tres)
+
+
+_GRES: Final = re.compile(r"gpu(?::(?P<type>[^:,()]*[^\d:,()][^:,()]*))?(?::(?P<number>\d{1,9}))?(?:\([^)]*\))?")
+"""One entry of the lists of before Slurm 20.11, ``gpu:a100:4``, ``gpu:2`` or ``gpu``."""
+
+
+@lru_cache(4096)
+def gres_of(gres: str, resource: str = GPU) -> int:
+    """Return the GPUs in ``gpu:a100:4,gpu:v100:2`` [GPU]; of one type if the resource is ``gres/gpu:a100``."""
+    wanted = resource.removeprefix(GPU).removeprefix(":")
+    found = [_GRES.fullmatch(part.removeprefix("gres:").removeprefix("gres/")) for part in gres.split(",")]
+    return sum(int(m["number"] or 1) for m in found if m and wanted in ("", m["type"])) * resource.startswith(GPU)
 
 
 def hosts_of(nodes: str) -> tuple[str, ...]:

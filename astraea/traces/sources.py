@@ -10,7 +10,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from astraea.core.errors import InputError
-from astraea.traces.readers.table import read_shares, read_text
+from astraea.traces.readers.shares import read_shares
+from astraea.traces.readers.table import read_text
 
 RAW: Final = Path("data/raw")
 """Where downloads go unless another folder is named."""

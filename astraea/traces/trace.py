@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,8 @@ from astraea.core.digest import digest_of
 from astraea.core.errors import InputError
 from astraea.core.frozen import read_only
 from astraea.core.units import DAY
-from astraea.traces.columns import OPTIONAL, REQUIRED, checked_columns, rank, tenant_table
+from astraea.traces.columns import OPTIONAL, REQUIRED, Places, checked_columns, job_order, tenant_table
+from astraea.traces.tree import Tree
 
 
 def no_excluded_jobs() -> pd.DataFrame:
@@ -66,12 +68,16 @@ class Trace:
         Date and time of second 0, where the source tells.
     history : Trace or None
         Jobs submitted before second 0 (on a clock of their own), for estimators to learn from.
-    excluded_jobs : DataFrame, columns job_id, reason
-        What a reader found and could not use as a job; of a Slurm log also tenant, demand [GPU] and submit_time [s].
+    excluded_jobs : DataFrame, columns job_id, reason, and where a reader tells it line, detail, gpu_hours
+        What a reader found and could not use as a job: its line, or its number in a list; `detail`, what could not be
+        read, else ""; the GPU-time that it held [GPU-h], NaN if unknown or counted elsewhere. Of a Slurm log also
+        tenant, user, demand [GPU], submit_time [s], time_limit [s], partition, qos and priority.
     recorded : DataFrame or None, columns job_id, start, end
         When each job held its GPUs, on the trace's clock [s]: a row per run, in order of start; where a log tells it.
     details : DataFrame or None, columns of `columns.DETAILS`
         What else a log tells of each job, a row per job in the order of the trace. No part of the digest.
+    tree : Tree or None
+        Queues above the tenants, with quotas, limits and priorities, where the shares have such.
     """
 
     name: str
@@ -94,6 +100,7 @@ class Trace:
     excluded_jobs: pd.DataFrame = field(default_factory=no_excluded_jobs)
     recorded: pd.DataFrame | None = None
     details: pd.DataFrame | None = None
+    tree: Tree | None = None
 
     def __len__(self) -> int:
         return len(self.job_id)
@@ -114,7 +121,7 @@ class Trace:
         excluded_jobs: pd.DataFrame | None = None,
         recorded: pd.DataFrame | None = None,
         details: pd.DataFrame | None = None,
-        places: list[str] | None = None,
+        places: Sequence[str] | None = None,
     ) -> Trace:
         """Check a table of jobs and make it a trace.
 
@@ -126,7 +133,7 @@ class Trace:
             A row for each row of `jobs`, in their order.
         weights : dict, optional
             Weight of every tenant; all tenants that are named exist, with jobs or without. Equal weights if not given.
-        places : list of str, optional
+        places : sequence of str, optional
             Where each row came from (``"file.csv, line 7"``), for messages.
 
         Raises
@@ -134,16 +141,16 @@ class Trace:
         InputError
             Names the row, the column, the value and what is expected.
         """
-        where = places if places is not None else [f"{name}, row {i}" for i in range(len(jobs))]
+        where = places if places is not None else Places(len(jobs), lambda row: f"{name}, row {row}")
         columns = checked_columns(jobs, name, where)
-        ids = columns["job_id"]
-        order = np.lexsort((rank(ids), columns["submit_time"]))
+        order = job_order(columns["submit_time"], columns["job_id"])
         names, weight = tenant_table(columns["tenant"], weights, where, name)
         return cls(
             name=name,
             tenant=_positions(columns["tenant"], names)[order],
             tenants=names,
             tenant_weight=weight,
+            tree=getattr(weights, "tree", None),
             origin=origin,
             history=history,
             excluded_jobs=no_excluded_jobs() if excluded_jobs is None else excluded_jobs.reset_index(drop=True),
@@ -169,6 +176,12 @@ class Trace:
         return float(self.submit_time[-1]) if len(self) else 0.0
 
     @property
+    def unreadable(self) -> pd.DataFrame:
+        """Rows of `excluded_jobs` that could not be read; the others are no jobs, or need no GPU."""
+        aside = self.excluded_jobs
+        return aside[aside["detail"] != ""] if "detail" in aside else aside.head(0)
+
+    @property
     def gpu_time(self) -> FloatArray:
         """Service that each job asks for, demand x duration [GPU-s]."""
         return self.demand * self.duration
@@ -181,7 +194,8 @@ class Trace:
             "deadline", "time_limit", "tenant_weight",
         )  # fmt: skip
         history = "" if self.history is None else self.history.digest
-        return digest_of(**{name: getattr(self, name) for name in read}, history=history)
+        tree = {} if self.tree is None else self.tree._asdict()
+        return digest_of(**{name: getattr(self, name) for name in read}, history=history, **tree)
 
     def _take(self, rows: npt.NDArray[np.intp], **changes: Any) -> Trace:
         """The trace of these rows, in their order; `changes` replace whole fields."""
@@ -248,7 +262,8 @@ class Trace:
         before = np.array(self.tenants, dtype=object)
         names, weight = tenant_table(before, weights, list(self.tenants), self.name)
         tenant = _positions(before, names)[self.tenant]
-        return dataclasses.replace(self, tenants=names, tenant_weight=weight, tenant=tenant)
+        tree = getattr(weights, "tree", None)
+        return dataclasses.replace(self, tenants=names, tenant_weight=weight, tenant=tenant, tree=tree)
 
 
 def _positions(tenant: npt.NDArray[np.object_], names: tuple[str, ...]) -> IntArray:

@@ -15,7 +15,7 @@ from astraea.core.errors import InputError
 from astraea.core.frozen import read_only
 from astraea.traces.columns import POSITIVE, TIME, Rule, gpus, refuse
 from astraea.traces.readers.gavel import MAX_STEPS, read_columns
-from astraea.traces.readers.table import NO_GPU, reasons, tenant_of
+from astraea.traces.readers.rows import NO_GPU, reasons, tenant_of
 from astraea.traces.trace import no_excluded_jobs
 from papers.gavel.throughputs.table import Throughputs
 

@@ -124,6 +124,15 @@ JobID|Account|User|Submit|Eligible|Start|End|State|TimelimitRaw|ReqTRES|AllocTRE
 10+1|nlp|cid|2026-03-01T12:03:00|Unknown|2026-03-01T12:05:00|2026-03-01T12:06:00|COMPLETED|10||gres/gpu=2
 """
 
+SACCT_WIDE = """\
+JobID|JobName|Account|User|Partition|QOS|Submit|Start|End|State|Elapsed|Timelimit|NNodes|NCPUS|\
+ReqMem|ReqGRES|AllocGRES|NodeList|Reason|Flags|Priority|Constraints|AllocTRES
+7|a b|vision|ann|gpu|normal|2026-03-01T12:00:00|2026-03-01T12:00:05|2026-03-01T12:09:00|COMPLETED|00:08:55|01:00:00|2|\
+8|4Gn|gpu:2|gpu:a100:4|n[1-2]|None|SchedMain|17|a100|
+8|x|y|speech|bob|gpu|normal|2026-03-01T12:01:00|2026-03-01T12:09:00|Unknown|RUNNING|1-00:11:00|UNLIMITED|1|4|2Gc|gpu:1|gpu:v100:1|n3|Resources||12|a|b|cpu=4,node=1
+9|z|nlp|cid|gpu|normal|2026-03-01T12:02:00|Unknown|Unknown|PENDING|00:00:00|10:00|1|1|1M|gpu|||Priority||3||
+"""
+
 SWF = """\
 ; UnixStartTime: 1000000000
 1 0 30 100 4 -1 -1 4 600 -1 1 7 3 1 1 2 -1 -1
@@ -132,8 +141,10 @@ SWF = """\
 
 
 def sacct_entry(id: int, start: int, end: int, **more: object) -> dict[str, object]:
-    """One job as newer versions of ``sacct --json`` write it."""
-    time = {"submission": 100, "eligible": 100, "start": start, "end": end, "elapsed": max(end - start, 0),
+    """One job as newer versions of ``sacct --json`` write it; times count from 2026, 0 is none."""
+    day = 1_767_225_600
+    time = {"submission": day, "eligible": day, "start": start and day + start, "end": end and day + end,
+            "elapsed": max(end - start, 0),
             "limit": {"set": True, "infinite": False, "number": 30}}  # fmt: skip
     tres = [{"type": "cpu", "name": "", "count": 1}, {"type": "gres", "name": "gpu", "count": 4}]
     return {

@@ -75,7 +75,8 @@ def settings(at: Path) -> dict[str, str]:
     """What a cluster says of its own settings, without the name and the paths of this machine, by file name."""
     found = {"slurm.conf": (at / "slurm.conf").read_text(), "config.txt": run("scontrol", "show", "config")}
     found |= {f"{name}s.txt": run("scontrol", "show", name) for name in ("node", "partition")}
-    found |= {"assoc.txt": run("sacctmgr", "show", "assoc", "tree", "-P"), "qos.txt": run("sacctmgr", "show", "qos", "-P")}
+    found["assoc.txt"] = run("sacctmgr", "show", "assoc", "tree", "-P")
+    found["qos.txt"] = run("sacctmgr", "show", "qos", "-P")
     run("sacctmgr", "dump", "log", f"File={at}/accounts.txt")
     found["accounts.txt"] = (at / "accounts.txt").read_text()
     host = socket.gethostname()

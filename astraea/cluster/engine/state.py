@@ -18,6 +18,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import records as r
 from astraea.cluster.rules import Rules, no_rules, nodes_of_gangs
 from astraea.core.units import HOUR
+from astraea.traces.tree import Tree, flat
 
 if TYPE_CHECKING:  # for the annotations only: policies import this module, and need no table
     from astraea.traces.trace import Trace
@@ -49,6 +50,7 @@ class View(NamedTuple):
     tenant_memory: F  #: (k, T) numbers that a policy keeps per tenant
     association_memory: F  #: (k, A) numbers that a policy keeps per association of `rules`
     rules: Rules  #: where jobs may run, the tree of associations, limits; its `nodes` are never 0
+    tree: Tree  #: of the tenants and the queues above them
     node_free: I  #: (nodes,) GPUs that no job holds, as the last round left them and completions since
     piece: r.Records  #: (GPUs,) of `PIECE`: what each job holds on which node, as linked lists
     timeline: r.Records  #: (hours, T) of `TIMELINE`
@@ -130,6 +132,7 @@ def new_state(
         tenant_memory=np.zeros((memory[1], tenants)),
         association_memory=np.zeros((sum(memory[2:]), len(rules.parent))),
         rules=rules._replace(nodes=nodes_of_gangs(rules, trace, cluster)),
+        tree=flat(trace.tenant_weight) if trace.tree is None else trace.tree,
         node_free=cluster.node_gpus,
         piece=r.records(r.PIECE, m, next=np.arange(1, m + 1)),
         timeline=r.records(r.TIMELINE, (int(trace.span / HOUR) + 64, tenants)),

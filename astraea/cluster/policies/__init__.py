@@ -13,6 +13,7 @@ from astraea.cluster.policies.finish_time import finish_time_fairness
 from astraea.cluster.policies.gandiva_fair import gandiva_fair
 from astraea.cluster.policies.hived import hived
 from astraea.cluster.policies.kai import kai
+from astraea.cluster.policies.kueue_afs import kueue_afs
 from astraea.cluster.policies.max_min import max_min
 from astraea.cluster.policies.slurm import slurm
 from astraea.cluster.policies.themis import themis
@@ -23,7 +24,7 @@ from astraea.core.checks import one_of
 
 _ALL: Final = (
     astraea, astraea_released, hived, allox, allox_under_leases, tiresias_l, themis, gandiva_fair, yarn_cs, fifo,
-    finish_time_fairness, max_min, decayed_usage, kai, slurm,
+    finish_time_fairness, max_min, decayed_usage, kai, kueue_afs, slurm,
 )  # fmt: skip
 POLICIES: Final[dict[str, Policy]] = {p.name: p for p in _ALL}
 """Every scheduler by name, in the order in which figures show them."""

@@ -1,176 +1,233 @@
-"""KAI, NVIDIA's scheduler for Kubernetes, with time-aware fairness: quota, over-quota by weight and usage, reclaim.
+"""KAI, NVIDIA's scheduler for Kubernetes: fair shares by quota, weight, priority and usage, in a tree; and reclaim.
 
-Each queue (tenant) has a deserved quota and an over-quota weight. At every cycle the cluster is divided into fair
-shares:
+At every cycle the cluster is divided into fair shares (`kai_division`). Then every waiting job is tried, always the
+next of the queue that goes first (`kai_order`); a queue may grow beyond its fair share, up to its limit. At last the
+jobs that still wait are gone through in the same order: one with which its queue stays within its fair share may evict
+jobs of queues that hold more than their due (`kai_reclaim`), those of the queue that goes last first, and of these the
+one that was submitted last, until there is room for it.
 
-    F_i = min(deserved_i, requested_i) + C P_i / sum(P),    P_i = max(W_i + k (W_i - U_i), 0)
+Sources: docs/fairness, docs/timeaware, docs/developer/designs/time-aware-fairness of
+github.com/kai-scheduler/KAI-Scheduler, 2026, and the behaviour of its plugin proportion (v0.17).
 
-C is what is left when all have their deserved part, W_i the weight of queue i among those that want more, and U_i its
-usage, decayed with a half-life, over what the cluster could have given in the same time; what a queue does not want
-goes round again. Then queues get GPUs in order of allocation over fair share, the lowest first, their jobs first in,
-first out; what does not fit is passed over. At last a queue whose next job fits into its fair share, but not onto the
-free GPUs, reclaims: running jobs of queues above their fair share are evicted, the youngest first, if it has no larger
-part of its fair share afterwards than they; and a queue below its deserved quota does from those above theirs.
-
-Sources: the project's documentation, docs/fairness, docs/timeaware, and
-docs/developer/designs/time-aware-fairness (github.com/NVIDIA/KAI-Scheduler, 2026), which says what is above.
-
-Departures: one level of queues of one priority, one kind of resource. An evicted job goes on from its last checkpoint,
-which it writes every `lease_term`; at a checkpoint it keeps its GPUs. The deserved quota is a part of the tenant's
-share, the rest of the cluster is over quota, and the share is the weight.
+Departures. GPUs are the only resource, and nodes are not looked at: KAI tries the victims of one node alone first, here
+those that turn out not to be needed are spared, the first to be found first. Logs do not tell of priorities in a queue,
+of jobs that cannot be preempted and of gangs that may shrink, so there are none, and no action `preempt`. No job is
+moved from node to node (`consolidation`). An evicted job goes on from its last checkpoint, which it writes every
+`lease_term`; at a checkpoint it keeps its GPUs, and in that very round nobody evicts it. A queue without a quota gets
+one by its share. The time window of usage begins at a whole hour, and is endless where usage has a half-life.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from astraea.cluster.engine.accounting import tenant_decayed
 from astraea.cluster.engine.state import PENDING, WHILE_ONE_WAITS, F, I, View
+from astraea.cluster.policies.kai_division import Queues, hold, set_fair_shares
+from astraea.cluster.policies.kai_order import NO_QUEUE, next_leaf
+from astraea.cluster.policies.kai_victims import victims_for
 from astraea.cluster.policy import (
-    NO_JOB,
-    NO_TENANT,
+    attained_by_tenant,
     candidates,
-    fits,
     grant,
     in_use,
     is_open,
-    level,
     policy,
     renewals,
     revoke,
-    running,
     some_job_fits,
     unpack,
 )
-from astraea.core.compilation import inlined
+from astraea.core.compilation import compiled, inlined
+from astraea.core.units import HOUR
+
+NOWHERE: Final = -1
 
 
 class Parameters(NamedTuple):
     """Parameters of KAI.
 
     lease_term : s, time between two checkpoints of a job
-    deserved : part of the share of a tenant that is its deserved quota
+    deserved : part of its share of the cluster that is the quota of a queue to which the share file gives none
     k_value : weight of past usage in the division of what is over quota, kValue
-    half_life : s, age at which GPU-time counts half, halfLifePeriod
+    window : s, the past in which usage counts, windowSize
+    half_life : s, age at which usage counts half, halfLifePeriod; 0 is none
+    saturation : how much less saturated a reclaiming queue above its fair share must be, relcaimerSaturationMultiplier
+    min_runtime : s, a job is not evicted before it has run so long, reclaimMinRuntime
     """
 
     lease_term: float = 900.0
     deserved: float = 1.0
     k_value: float = 1.0
-    half_life: float = 86_400.0
+    window: float = 604_800.0
+    half_life: float = 0.0
+    saturation: float = 1.0
+    min_runtime: float = 0.0
 
 
-@policy("kai", Parameters, revisit=lambda _: WHILE_ONE_WAITS, at_least={"half_life": 1}, at_most={"deserved": 1})
+@policy(
+    "kai",
+    Parameters,
+    revisit=lambda _: WHILE_ONE_WAITS,
+    largest=lambda _: np.inf,
+    at_least={"window": HOUR, "saturation": 1},
+    at_most={"deserved": 1},
+)
 def kai(s: View) -> None:
     """KAI with time-aware fairness (NVIDIA, docs/fairness and docs/timeaware)."""
     p = unpack(Parameters, s.parameters)
     for j in renewals(s):
         grant(s, j)  # a checkpoint, and on
-    share = fair_shares(s, p)
-    allocate(s, share)
+    q = queues_now(s, p)
+    set_fair_shares(q, gpus(s), p.k_value)
+    if some_job_fits(s):
+        allocate(s, q)
+    reclaim(s, p, q)
+
+
+@inlined
+def gpus(s: View) -> F:
+    """Return the GPUs of the cluster as the amounts of one resource."""
+    return np.full(1, float(s.clock[0].gpus))
+
+
+@inlined
+def queues_now(s: View, p: Parameters) -> Queues:
+    """Queues as they are at the beginning of a cycle: the tenants, then those above them."""
+    n = len(s.tree.parent)
+    usage, request, held, by_share = np.zeros((n, 1)), np.zeros((n, 1)), np.zeros((n, 1)), np.zeros((n, 1))
     for t in range(len(s.tenant)):
-        reclaim(s, p, share, t)
+        usage[t], request[t] = usage_of(s, p, t), s.tenant[t].demand
+        held[t], by_share[t] = in_use(s, t), s.tenant[t].quota
+    for i in range(n):
+        above = s.tree.parent[i]
+        if above >= 0:
+            for amount in (usage, request, held, by_share):
+                amount[above] += amount[i]
+    deserved = s.tree.quota.copy().reshape(n, 1)
+    for i in range(n):
+        if np.isnan(deserved[i, 0]):
+            deserved[i] = round(p.deserved * by_share[i, 0], 9)  # a third of nine is three
+    limit, weight = s.tree.limit.reshape(n, 1), s.tree.share.reshape(n, 1)
+    fixed, share = np.zeros((n, 1)), np.zeros((n, 1))
+    return Queues(
+        s.tree.parent, s.tree.priority, np.arange(n), deserved, limit, weight, usage, request, held, fixed, share
+    )
 
 
 @inlined
-def fair_shares(s: View, p: Parameters) -> F:
-    """Fair share of every tenant [GPU]."""
-    wanted = s.tenant.demand.astype(np.float64)
-    share = np.minimum(p.deserved * s.tenant.quota, wanted)
-    used = usage(s)
-    left = s.clock[0].gpus - share.sum()
-    while left > 1e-9:
-        wants_more = wanted - share > 1e-9
-        weight = np.where(wants_more, s.tenant.weight, 0.0)
-        if weight.sum() == 0:
-            break
-        w = weight / weight.sum()
-        portion = np.where(wants_more, np.maximum(w + p.k_value * (w - used), 0.0), 0.0)
-        if portion.sum() == 0:  # all have had too much: by weight alone
-            portion = weight
-        given = np.minimum(left * portion / portion.sum(), np.maximum(wanted - share, 0.0))
-        share += given
-        left -= given.sum()
-    return share
+def usage_of(s: View, p: Parameters, t: int) -> float:
+    """Part of the cluster's capacity in the time window that tenant `t` had, in [0, 1]."""
+    now, could = s.clock[0].now, float(s.clock[0].gpus)
+    if p.half_life > 0:
+        could *= -np.expm1(-s.clock[0].decay * now) / s.clock[0].decay
+        return tenant_decayed(s, t, now) / could if could > 0 else 0.0
+    since = np.ceil(max(0.0, now - p.window) / HOUR) * HOUR
+    could *= now - since
+    return attained_by_tenant(s, t, since) / could if could > 0 else 0.0
 
 
 @inlined
-def usage(s: View) -> F:
-    """Decayed usage of every tenant over what the cluster could have given in the same time, in [0, 1]."""
-    could = -np.expm1(-s.clock[0].decay * s.clock[0].now) * s.clock[0].gpus / s.clock[0].decay
-    used = np.zeros(len(s.tenant))
-    if could > 0:
-        for t in range(len(used)):
-            used[t] = tenant_decayed(s, t, s.clock[0].now) / could
-    return used
+def room(s: View, q: Queues, t: int) -> float:
+    """Most GPUs that tenant `t` may get more by its limit and those above it."""
+    most = np.inf
+    while t >= 0:
+        most = min(most, q.limit[t, 0] - q.allocated[t, 0])
+        t = s.tree.parent[t]
+    return most
+
+
+@compiled
+def waiting(s: View, t: int, first: int, most: float) -> int:
+    """Place of the next job of tenant `t` that waits and is of `most` GPUs, from one place in its queue on."""
+    jobs = candidates(s, t)
+    for place in range(first, len(jobs)):
+        j = jobs[place]
+        if s.job[j].demand <= most and s.job[j].status == PENDING and is_open(s, j):
+            return place
+    return NOWHERE
+
+
+@compiled
+def next_queue(s: View, q: Queues, head: I, good: I) -> int:
+    """Queue whose next job, at `head`, is tried now, of those that still have a good one."""
+    job = np.zeros(q.share.shape)
+    ready = np.flatnonzero(good != NOWHERE)
+    for t in ready:
+        job[t] = s.job[candidates(s, t)[head[t]]].demand
+    return next_leaf(q, ready, job, np.zeros(q.share.shape), gpus(s), False)
 
 
 @inlined
-def saturation(gpus: float, share: float) -> float:
-    """Allocation over fair share, at the resolution in which it is compared."""
-    return level(gpus / share) if share > 0 else np.inf
+def pass_over(s: View, t: int, head: int, good: int) -> int:
+    """Place of the job of tenant `t` that is tried after the one at `head`, and others like it, did not fit."""
+    demand = s.job[candidates(s, t)[head]].demand
+    while head != NOWHERE and head != good and s.job[candidates(s, t)[head]].demand == demand:
+        head = waiting(s, t, head + 1, np.inf)
+    return head
 
 
 @inlined
-def allocate(s: View, share: F) -> None:
-    """Give what is free, queue by queue."""
-    closed = np.zeros(len(share), np.bool_)
-    while some_job_fits(s):
-        best, least = NO_TENANT, np.inf
-        for t in range(len(share)):
-            if not closed[t] and (best == NO_TENANT or saturation(in_use(s, t), share[t]) < least):
-                best, least = t, saturation(in_use(s, t), share[t])
-        j = first_job(s, best, True)
-        if j == NO_JOB:
-            closed[best] = True
-        else:
+def allocate(s: View, q: Queues) -> None:
+    """Try every waiting job, the next of the first queue, and put the queues in order anew after each."""
+    n = len(s.tenant)
+    head, good = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    for t in range(n):
+        head[t] = waiting(s, t, 0, np.inf)
+        good[t] = waiting(s, t, 0, min(s.clock[0].free, room(s, q, t)))
+    while True:
+        t = next_queue(s, q, head, good)
+        if t == NO_QUEUE:
+            return
+        if head[t] == good[t]:
+            j = candidates(s, t)[head[t]]
             grant(s, j)
+            hold(q, q.allocated, t, s.job[j].demand)
+            head[t] = waiting(s, t, head[t], np.inf)
+            for u in range(n):
+                if good[u] != NOWHERE:  # there is less room now
+                    good[u] = waiting(s, u, good[u], min(s.clock[0].free, room(s, q, u)))
+        else:
+            head[t] = pass_over(s, t, head[t], good[t])
 
 
 @inlined
-def first_job(s: View, t: int, must_fit: bool) -> int:
-    """The first submitted of the jobs of tenant `t` that wait, or of those that fit."""
-    for j in candidates(s, t):
-        if is_open(s, j) and s.job[j].status == PENDING and (fits(s, j) or not must_fit):
-            return j
-    return NO_JOB
-
-
-@inlined
-def reclaim(s: View, p: Parameters, share: F, t: int) -> None:
-    """Evict what the next job of tenant `t` may claim, by fair share first, or else by deserved quota."""
-    j = first_job(s, t, False)
-    if j == NO_JOB or fits(s, j):
-        return
-    after = in_use(s, t) + s.job[j].demand
-    deserved = p.deserved * s.tenant.quota
-    for limit in (share, deserved):
-        if after > limit[t] * (1 + 1e-12):
+def reclaim(s: View, p: Parameters, q: Queues) -> None:
+    """Try every waiting job in the same order: what its queue may claim is taken from others."""
+    n = len(s.tenant)
+    head, good, most = np.zeros(n, np.int64), np.zeros(n, np.int64), np.full(n, np.inf)
+    for t in range(n):
+        good[t] = claim(s, q, t, 0, np.inf)
+        head[t] = waiting(s, t, 0, np.inf) if good[t] != NOWHERE else NOWHERE
+    while True:
+        t = next_queue(s, q, head, good)
+        if t == NO_QUEUE:
+            return
+        if head[t] != good[t]:
+            head[t] = pass_over(s, t, head[t], good[t])
             continue
-        victims = evicted(s, limit, t, after, s.job[j].demand - s.clock[0].free)
-        if len(victims) > 0:
+        j = candidates(s, t)[head[t]]
+        enough, victims = victims_for(s, p, q, t, j, gpus(s))
+        if enough:
             for k in victims:
                 revoke(s, k)
+                hold(q, q.allocated, s.job[k].tenant, -s.job[k].demand)
             grant(s, j)
-            return
+            hold(q, q.allocated, t, s.job[j].demand)
+        else:
+            most[t] = s.job[j].demand - 1  # nor for a larger one
+        head[t] = waiting(s, t, head[t] + 1, np.inf)
+        for u in range(n):
+            if head[u] != NOWHERE:
+                good[u] = claim(s, q, u, head[u], most[u])
+        if head[t] == NOWHERE:
+            good[t] = NOWHERE
 
 
 @inlined
-def evicted(s: View, limit: F, t: int, after: int, lacking: int) -> I:
-    """Jobs of tenants above `limit` that hold the GPUs which tenant `t` lacks, the youngest first; none if too few."""
-    jobs = running(s)[::-1]
-    held = np.array([in_use(s, v) for v in range(len(limit))])
-    out, n = np.empty(len(jobs), np.int64), 0
-    for k in jobs:
-        v, gpus = s.job[k].tenant, s.job[k].demand
-        above = v != t and held[v] > limit[v] * (1 + 1e-12)
-        if above and is_open(s, k) and saturation(after, limit[t]) <= saturation(held[v] - gpus, limit[v]):
-            held[v] -= gpus
-            lacking -= gpus
-            out[n] = k
-            n += 1
-            if lacking <= 0:
-                return out[:n]
-    return out[:0]
+def claim(s: View, q: Queues, t: int, first: int, most: float) -> int:
+    """Place of the next job of tenant `t` with which it stays within its fair share."""
+    most = min(most, room(s, q, t), q.share[t, 0] - q.allocated[t, 0])
+    return waiting(s, t, first, most) if most >= 1 else NOWHERE

@@ -1,12 +1,12 @@
 """Public trace formats, one file each: `read_trace` is the one door.
 
-A reader makes `table.Rows` of a file. A new one is named in `FORMATS`, `read_trace`, `recognise` and, where a folder of
+A reader makes `rows.Rows` of a file. A new one is named in `FORMATS`, `read_trace`, `recognise` and, where a folder of
 its files has one for each tenant, in `_ENDINGS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,10 @@ import pandas as pd
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
 from astraea.traces.readers import gavel, helios, philly, slurm, swf, tiresias_csv
-from astraea.traces.readers.table import Rows, assemble, read_shares, read_start, tenant_of
+from astraea.traces.readers.rows import Rows, assemble, tenant_of
+from astraea.traces.readers.shares import read_shares
+from astraea.traces.readers.table import read_start
+from astraea.traces.slurm_words import GPU
 from astraea.traces.trace import Trace
 
 __all__ = ["FORMATS", "TIME_UNITS", "read_trace"]
@@ -36,7 +39,9 @@ def read_trace(
     name: str | None = None,
     throughputs: str | Path | None = None,
     tenant: str | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | Sequence[str] | None = None,
+    resource: str = GPU,
+    strict: bool = False,
 ) -> Trace:
     """Read a workload.
 
@@ -61,8 +66,15 @@ def read_trace(
         Who the tenants of a log are: of ``slurm`` "account" (default), "top-account", "user", "partition" or "qos"; of
         ``swf`` "group" (default), "user", "queue" or "partition". `top-account`: the accounts right below the root,
         with all jobs below them; the tree is that of the `weights` from ``sshare``.
-    columns : mapping, optional
-        Where a CSV file calls its columns otherwise: its name for each of `tiresias_csv.NAMES` that it has.
+    columns : mapping or sequence, optional
+        Where a CSV file calls its columns otherwise: its name for each of `tiresias_csv.NAMES` that it has. Where a
+        Slurm log has no header line: the names of all its columns, as ``sacct --format`` got them.
+    resource : str, optional
+        What a Slurm log's jobs share, which is called a GPU then: ``gres/gpu``, ``gres/gpu:a100``, ``cpu``, ``node``,
+        ``billing`` or any other countable resource of `AllocTRES`.
+    strict : bool, optional
+        Whether the first row of a CSV file, a Slurm log or an SWF log that cannot be read is refused; else such rows
+        are set aside (`Trace.unreadable`). Files of the other formats are published ones, and always refused.
 
     Raises
     ------
@@ -76,17 +88,21 @@ def read_trace(
         one_of(format, FORMATS, "format")
     if time_unit is not None:
         one_of(time_unit, TIME_UNITS, "time unit")
-    chosen = format or ("tiresias-csv" if columns else recognise(path))
+    named = "tiresias-csv" if isinstance(columns, Mapping) else "slurm"
+    chosen = format or (named if columns else recognise(path))
     if time_unit is not None and chosen != "tiresias-csv":
         raise InputError(f"{path}: the format {chosen} has a unit of its own, so no time unit can be given")
     if throughputs is not None and chosen != "gavel":
         raise InputError(f"{path}: only the format gavel needs throughputs, this is {chosen}")
     if tenant is not None and chosen not in ("slurm", "swf"):
         raise InputError(f"{path}: only of the formats slurm and swf the tenant can be chosen, this is {chosen}")
-    if columns and chosen != "tiresias-csv":
-        raise InputError(f"{path}: only of the format tiresias-csv columns can be named, this is {chosen}")
+    if columns and chosen != named:
+        form = "OURS=THEIRS,..." if named == "tiresias-csv" else "NAME,NAME,..."
+        raise InputError(f"{path}: only of the format {named} columns can be named by {form}, this is {chosen}")
+    if resource != GPU and chosen != "slurm":
+        raise InputError(f"{path}: only of the format slurm the resource can be chosen, this is {chosen}")
     if chosen == "slurm":
-        rows, shares = slurm.read_slurm(path, tenant or "account", weights)
+        rows, shares = slurm.read_slurm(path, tenant or "account", weights, resource, tuple(columns or ()), strict)
     else:
         shares = read_shares(weights)
     if chosen == "helios":
@@ -97,13 +113,14 @@ def read_trace(
         speeds = gavel.read_speeds(path, throughputs)
         rows = _by_tenant(path, chosen, partial(gavel.read_gavel, speeds=speeds))
     elif chosen == "tiresias-csv":
-        read = partial(tiresias_csv.read_tiresias_csv, time_unit=time_unit, names=columns or {})
+        names = columns if isinstance(columns, Mapping) else {}
+        read = partial(tiresias_csv.read_tiresias_csv, time_unit=time_unit, names=names, strict=strict)
         rows = _by_tenant(path, chosen, read)
     elif chosen == "swf":
-        rows = swf.read_swf(path, tenant or "group")
+        rows = swf.read_swf(path, tenant or "group", strict)
     whole = path.resolve().name
     own = whole if path.is_dir() else Path(whole.removesuffix(".gz")).stem
-    return assemble(rows, name or own or "trace", shares)
+    return assemble(rows, name or own or "trace", shares, strict or chosen not in ("tiresias-csv", "slurm", "swf"))
 
 
 def _by_tenant(path: Path, format: str, read: Callable[[Path, str, bool], Rows]) -> Rows:
@@ -116,7 +133,13 @@ def _by_tenant(path: Path, format: str, read: Callable[[Path, str, bool], Rows])
     if not files:
         raise InputError(f"{path}: there is no file in this folder whose name ends in {' or '.join(endings)}")
     parts = [read(file, tenant_of(file, *endings), len(files) > 1) for file in files]
-    return Rows(pd.concat([p.frame for p in parts], ignore_index=True), [place for p in parts for place in p.where])
+    if len(parts) == 1:
+        return parts[0]
+    rest = [p.unreadable for p in parts if p.unreadable is not None]
+    return Rows(
+        pd.concat([p.frame for p in parts], ignore_index=True), [place for p in parts for place in p.where],
+        unreadable=pd.concat(rest, ignore_index=True) if rest else None,
+    )  # fmt: skip
 
 
 def _inside(folder: Path) -> list[str]:
@@ -140,11 +163,13 @@ def recognise(path: Path) -> str:
             "helios": header.issuperset(helios.REQUIRED),
             "philly": text[0] == "[",
             "gavel": len(line.split("\t")) in gavel.FORMS,
-            "slurm": text[0] == "{" or {c.strip() for c in line.split("|")}.issuperset(slurm.REQUIRED),
-            "swf": len(job) == len(swf.FIELDS) and "," not in line and "|" not in line,
+            "slurm": text[0] == "{" or slurm.is_first_line(line),
+            "swf": len(job) in swf.WIDTHS and "," not in line and "|" not in line,
         }
     fitting = [known for known, does in fits.items() if does]
     if len(fitting) == 1:
         return fitting[0]
+    if not fitting and path.is_file():
+        read_start(path, "strict")  # it may be no text at all
     found = f"could be {' or '.join(fitting)}" if fitting else "is none that is recognised by its content"
     raise InputError(f"{path}: the format {found}; give the format, one of {', '.join(FORMATS)}")

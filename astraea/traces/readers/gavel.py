@@ -18,7 +18,8 @@ from astraea.core.checks import is_number
 from astraea.core.errors import InputError
 from astraea.core.text import printable
 from astraea.traces.columns import MAX_TIME, POSITIVE, refuse
-from astraea.traces.readers.table import NO_GPU, Rows, Table, frame, read_json, read_table, reasons
+from astraea.traces.readers.rows import NO_GPU, Rows, frame, reasons
+from astraea.traces.readers.table import Table, read_json, read_table
 
 THROUGHPUTS: Final = "simulation_throughputs.json"
 #: columns by their number

@@ -15,7 +15,8 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.traces.columns import refuse, refuse_others
-from astraea.traces.readers.table import NO_DATE, NO_TIME, Rows, frame, parse_dates, read_table, reasons, to_seconds
+from astraea.traces.readers.rows import NO_TIME, Rows, frame, reasons
+from astraea.traces.readers.table import NO_DATE, parse_dates, read_table, to_seconds
 
 LOG: Final = "cluster_log.csv"
 SIZES: Final = "cluster_gpu_number.csv"
@@ -77,7 +78,7 @@ def read_helios(path: Path, weights: dict[str, float] | None) -> tuple[Rows, dic
         }
     )
     cpu = frame({"job_id": ids[cpu_job], "reason": np.full(int(cpu_job.sum()), "is a CPU job (0 GPUs)", dtype=object)})
-    where = jobs.where + table.take(cpu_job).where
+    where = [*jobs.where, *table.take(cpu_job).where]
     return Rows(pd.concat([rows, cpu], ignore_index=True), where, origin), chosen
 
 

@@ -21,7 +21,8 @@ import pandas as pd
 from astraea.core.errors import InputError
 from astraea.core.text import printable
 from astraea.traces.columns import MAX_DEMAND, refuse, refuse_others
-from astraea.traces.readers.table import NO_TIME, Rows, frame, parse_dates, read_json, reasons, to_seconds
+from astraea.traces.readers.rows import NO_TIME, Rows, frame, reasons
+from astraea.traces.readers.table import parse_dates, read_json, to_seconds
 
 LOG: Final = "cluster_job_log"
 _STATES: Final = {"Pass": "completed", "Killed": "cancelled", "Failed": "failed"}

@@ -4,11 +4,13 @@ One row of the log is one run of a job, of a task of an array, of a component of
 
 - A job is submitted when it could have started, at `Eligible`: what depends on others, or is held, comes later than its
   `Submit`. Second 0 is the first `Submit` of the log.
-- Its demand is ``gres/gpu`` of `AllocTRES`, or of `ReqTRES` while it waits; typed GPUs (``gres/gpu:a100``) are added up
-  where there is no total. The components of a heterogeneous job start together, so they are one gang.
+- Its demand is ``gres/gpu``, or another resource that is chosen, of `AllocTRES`, or of `ReqTRES` while it waits; typed
+  GPUs (``gres/gpu:a100``) are added up where there is no total. Before Slurm 20.11 it may be in `AllocGRES`, or for
+  each node in `ReqGRES`. The components of a heterogeneous job start together, so they are one gang.
 - Runs of one job that was requeued (``sacct --duplicates``) are one job: it needs what its last run took, as a job that
   is requeued begins again, and all its runs are `Trace.recorded`. The same number after any other end is a new job.
 - A job that runs still has the time that it has run; where the log ends is the latest time in it.
+- The log is read as a stream, some ten thousand rows at a time.
 
 Source: the manual pages of sacct and sshare (slurm.schedmd.com/sacct.html, sshare.html).
 """
@@ -16,92 +18,92 @@ Source: the manual pages of sacct and sshare (slurm.schedmd.com/sacct.html, ssha
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import union_categoricals
 
-from astraea.core.arrays import BoolArray, FloatArray, TextArray
+from astraea.core.arrays import BoolArray, FloatArray
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
-from astraea.traces.columns import MAX_DEMAND, refuse, refuse_others
+from astraea.core.units import DAY, HOUR, MINUTE
+from astraea.traces.columns import MAX_DEMAND, refuse_others
+from astraea.traces.readers.rows import Rows, faults_of
+from astraea.traces.readers.shares import read_shares
 from astraea.traces.readers.slurm_details import details_of
-from astraea.traces.readers.slurm_files import TENANTS, read_columns, read_json_jobs, read_sshare
-from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, Table, read_shares, read_text
-from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, STATES, WAITING, gpus_of
+from astraea.traces.readers.slurm_files import ID, TENANTS, read_rows, read_sshare
+from astraea.traces.readers.slurm_jobs import AGAIN, NEVER, PART, STEP, WAITS, jobs_of
+from astraea.traces.readers.slurm_json import read_json_jobs
+from astraea.traces.readers.table import Faults, Table, read_start
+from astraea.traces.slurm_words import GPU, REQUEUED, RUNNING, STATES, WAITING, count_of, gres_of
+
+__all__ = ["AGAIN", "NEVER", "NOBODY", "PART", "REQUIRED", "STEP", "WAITS", "read_slurm"]
 
 REQUIRED: Final = ("JobID", "Submit", "Start", "End", "State")
 
-WAITS: Final = "waits still"
-STEP: Final = "is a step of a job"
-NEVER: Final = "never started"
-PART: Final = "is a part of the gang of another row"
-AGAIN: Final = "is an earlier run of a job that was requeued"
 NOBODY: Final = "(none)"
 """Tenant of a job whose account, or what else is the tenant, is empty."""
 
 _ABSENT: Final = ("", "Unknown", "None", "N/A", "NULL", "0")
 _NEVER_ENDS: Final = ("", "UNLIMITED", "Partition_Limit", "INVALID", "Unknown", "None")
-_ID: Final = re.compile(r"(?P<job>\d+)(?P<task>_\d+|_\[[^\]]*\])?(?P<part>\+\d+)?(?P<step>\.[\w.+-]+)?")
+_DEMANDS: Final = ("AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES")
+_COUNTS: Final = {"cpu": ("AllocCPUS", "NCPUS", "ReqCPUS"), "node": ("AllocNodes", "NNodes", "ReqNodes")}
+"""Columns that tell the same as a list of resources."""
+
+_FIRST, _LAST = np.datetime64("2000-01-01T00:00:00"), np.datetime64("2106-02-07T06:28:15")
+"""Slurm is of 2002, and its times have 32 bits."""
+
+_LENGTH: Final = re.compile(r"(?:(?P<d>\d{1,6})-)?(?:(?P<h>\d{1,8}):)?(?P<m>\d{1,8}):(?P<s>\d{1,8})(?:\.\d+)?")
 
 Weights = str | Path | Mapping[str, float] | None
 """Where tenant weights come from, as in `read_trace`."""
 
 
-def read_slurm(path: Path, tenant: str, weights: Weights) -> tuple[Rows, dict[str, float] | None]:
+def is_first_line(line: str) -> bool:
+    """Whether a log of ``sacct`` begins with this line, with or without names of columns."""
+    fields = [field.strip() for field in line.split("|")]
+    return {"JobID", "State"}.issubset(fields) or (len(fields) > 4 and ID.fullmatch(fields[0]) is not None) or (
+        line.split()[:1] == ["JobID"]
+    )  # fmt: skip
+
+
+def read_slurm(
+    path: Path, tenant: str, weights: Weights, resource: str = GPU, names: Sequence[str] = (), strict: bool = True
+) -> tuple[Rows, dict[str, float] | None]:
     """Read what ``sacct -P`` or ``sacct --json`` printed, and the tenants' weights, if given.
 
-    `tenant` is one of `TENANTS`; the weights are a share file, what ``sshare -P -a`` printed, or a mapping.
+    `tenant` is one of `TENANTS`; the weights are a share file, what ``sshare -P -a`` printed, or a mapping. `names` are
+    the columns of a log without a header line. The other arguments are those of `read_trace`.
     """
     one_of(tenant, TENANTS, "tenant")
     shares, top = _weights(tenant, weights)
-    text = read_text(path)
-    table = read_json_jobs(path, text) if re.match(r"\s*\{", text) else read_columns(path, text)
-    del text  # the columns are copies of its parts
-    table.require((*REQUIRED, TENANTS[tenant]))
-    if "AllocTRES" not in table.columns and "ReqTRES" not in table.columns:
-        raise InputError(f"{table.path}, line 1: the columns AllocTRES and ReqTRES are missing, which tell the GPUs")
-    ids, parts, steps = _identities(table)
-    states = _states(table)
-    submit, eligible, start, end = (_times(table, c) for c in ("Submit", "Eligible", "Start", "End"))
-    refuse(np.isnat(submit), table.columns["Submit"], "Submit", table.where, "a time")
-    gpus = _gpus(table)
-    waits = np.isin(states, WAITING) | (np.isin(states, REQUEUED) & np.isnat(start))
-    started = ~np.isnat(start) & ~waits & ~steps
-    start, end = np.where(started, start, np.datetime64("NaT")), np.where(started, end, np.datetime64("NaT"))
-    runs = started & np.isnat(end)
-    refuse(runs & ~np.isin(states, RUNNING), table.columns["End"], "End", table.where, "a time, as the job has ended")
-    last = _end_of_log(table, submit, start, end, runs)
-    end = np.where(runs, last, end)
-    refuse(started & (end < start), table.columns["End"], "End", table.where, "no time before Start")
-    origin = submit[~steps].min() if (~steps).any() else submit.min()
-    since = np.where(np.isnat(eligible) | (eligible < submit), submit, eligible)
-    since = np.where(started & (since > start), start, since)
-    seconds = {name: (when - origin) / np.timedelta64(1, "s") for name, when in
-               (("submit", since), ("start", start), ("end", end))}  # fmt: skip
-    owner = table.words(TENANTS[tenant])
-    owner = np.where(owner == "", NOBODY, owner).astype(object)
-    if top is not None:
-        refuse_others(owner, (*top, NOBODY), TENANTS[tenant], table.where)
-        owner = np.array([top.get(o, o) for o in owner], dtype=object)
-    people = table.words("User") if "User" in table.columns else owner
-    rows = pd.DataFrame(
-        {
-            "job": ids,
-            "part": parts,
-            "is_step": steps,
-            "waits": waits & ~steps,
-            "state": states,
-            "tenant": owner,
-            "user": np.where(people == "", owner, people).astype(object),
-            "demand": gpus,
-            "time_limit": _limits(table),
-            **seconds,
-        }
-    )
-    return _jobs(rows, table, pd.Timestamp(origin))._replace(details=details_of(table)), shares
+    faults: Faults = {}
+    is_json = read_start(path).lstrip().startswith("{")
+    tables = read_json_jobs(path, strict, faults) if is_json else read_rows(path, names, strict, faults)
+    parts: list[pd.DataFrame] = []
+    table = None
+    for table in tables:
+        table.require((*REQUIRED, TENANTS[tenant]))
+        known = (*_DEMANDS, *_COUNTS.get(resource, ()))
+        if set(known).isdisjoint(table.columns):
+            says = f"the columns {' and '.join(known[:2])} are missing, which tell the {_called(resource)}"
+            raise InputError(f"{table.path}, line 1: {says}")
+        parts.append(_parsed(table, tenant, top, resource))
+    assert table is not None
+    rows = _joined(parts)
+    del parts
+    if is_json:  # slurmdbd gives jobs in any order, and runs of a job in theirs
+        rows = rows.sort_values(["Submit", "Start", "number"], kind="stable", ignore_index=True)
+    rows["fault"], rows["detail"], rest = faults_of(faults, rows["line"].to_numpy())
+    return jobs_of(rows, table, rest, f"asks for 0 {_called(resource)}"), shares
+
+
+def _called(resource: str) -> str:
+    return "GPUs" if resource == GPU else resource
 
 
 def _weights(tenant: str, given: Weights) -> tuple[dict[str, float] | None, dict[str, str] | None]:
@@ -118,139 +120,142 @@ def _weights(tenant: str, given: Weights) -> tuple[dict[str, float] | None, dict
     return tree.leaves, None
 
 
-def _identities(table: Table) -> tuple[TextArray, TextArray, BoolArray]:
-    """What each `JobID` says: the job or task, its component if it is heterogeneous, and whether it is a step."""
-    values = table.text("JobID")
-    found = [_ID.fullmatch(v) for v in values]
-    bad = np.array([m is None for m in found])
-    refuse(bad, values, "JobID", table.where, "a number, as 12, 12_3, 12+1 or 12.batch")
-    jobs = np.array([m["job"] + (m["task"] or "") for m in found if m], dtype=object)
-    parts = np.array([m["part"] or "" for m in found if m], dtype=object)
-    return jobs, parts, np.array([m["step"] is not None for m in found if m])
+def _parsed(table: Table, tenant: str, top: Mapping[str, str] | None, resource: str) -> pd.DataFrame:
+    """Some rows of the log in their final types; what cannot be read is one of the faults of the table."""
+    own = table.words("JobID")
+    found = [ID.fullmatch(v) for v in own]
+    table.check([m is None for m in found], own, "JobID", "a number, as 12, 12_3, 12+1 or 12.batch")
+    is_step = np.array([m is not None and m["step"] is not None for m in found], dtype=bool)
+    is_row = ~is_step
+    states = np.array([(v.split() or [""])[0].rstrip("+") for v in table.columns["State"]], dtype=object)
+    table.check(is_row & ~np.isin(states.astype(str), STATES), states, "State", f"one of {', '.join(STATES)}")
+    submit, eligible, start, end = (_times(table, c, is_row) for c in ("Submit", "Eligible", "Start", "End"))
+    table.check(is_row & np.isnat(submit), table.columns["Submit"], "Submit", "a time")
+    waits = np.isin(states, WAITING) | (np.isin(states, REQUEUED) & np.isnat(start))
+    started = is_row & ~waits & ~np.isnat(start)
+    start, end = (np.where(started, when, np.datetime64("NaT")) for when in (start, end))
+    may_run = np.isin(states, RUNNING)
+    end = np.where(may_run & (end <= start), np.datetime64("NaT"), end)  # some versions write its start there
+    runs = started & np.isnat(end)
+    elapsed = _elapsed(table, runs & may_run)
+    table.check(runs & ~may_run, table.columns["End"], "End", "a time, as the job has ended")
+    table.check(end < start, table.columns["End"], "End", "a time from Start on")
+    owner = table.words(TENANTS[tenant])
+    owner = np.where(owner == "", NOBODY, owner).astype(object)
+    if top is not None:
+        names = np.where(is_row & table.is_good, owner, NOBODY)
+        refuse_others(names, (*top, NOBODY), TENANTS[tenant], table.where)
+        owner = np.array([top.get(o, o) for o in owner], dtype=object)
+    people = table.words("User") if "User" in table.columns else owner
+    jobs = [m["job"] + m["task"] if m and m["task"] else m["job"] if m else "" for m in found]
+    columns = {
+        "line": table.lines,
+        "number": own,
+        "job": np.array([text if text == job else job for text, job in zip(own, jobs, strict=True)], dtype=object),
+        "part": pd.Categorical([m["part"] or "" if m else "" for m in found]),
+        "is_step": is_step,
+        "waits": waits & is_row,
+        "state": pd.Categorical(states.astype(str)),
+        "tenant": pd.Categorical(owner),
+        "user": pd.Categorical(np.where(people == "", owner, people)),
+        "demand": _demands(table, resource, is_row),
+        "time_limit": _limits(table, is_row),
+        "elapsed": elapsed,
+        "Submit": submit,
+        "Eligible": eligible,
+        "Start": start,
+        "End": end,
+    }
+    return pd.concat([pd.DataFrame(columns), details_of(table).add_prefix("details ")], axis=1)
 
 
-def _states(table: Table) -> TextArray:
-    """The first word of each state: ``CANCELLED by 1000`` is CANCELLED, ``COMPLETING+`` what it begins with."""
-    values = np.array([(v.split() or [""])[0].rstrip("+") for v in table.columns["State"]], dtype=object)
-    refuse_others(values, STATES, "State", table.where)
-    return values
+def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """Put the parts of a log together; words stay categories."""
+    columns: dict[str, Any] = {}
+    for name in parts[0].columns:
+        values = [part.pop(name) for part in parts]  # each column is there only once at a time
+        if isinstance(values[0].dtype, pd.CategoricalDtype):
+            columns[name] = union_categoricals(values, sort_categories=True)
+        else:
+            columns[name] = np.concatenate([part.to_numpy() for part in values])
+    return pd.DataFrame(columns)
 
 
-def _times(table: Table, column: str) -> Any:
+def _times(table: Table, column: str, is_row: BoolArray) -> Any:
     """Times of a column, ISO or seconds since 1970; NaT where there is none, or no such column."""
     if column not in table.columns:
         return np.full(len(table), np.datetime64("NaT", "s"))
     values = pd.Series(table.words(column), dtype=object)
     absent = values.isin(_ABSENT)
     text = values.mask(absent)
-    epoch = text.str.fullmatch(r"\d{1,11}").fillna(False).astype(bool)
+    epoch = text.str.fullmatch(r"[0-9]{1,11}").fillna(False).astype(bool)
     dates = pd.to_datetime(text.mask(epoch), format="%Y-%m-%dT%H:%M:%S", errors="coerce")
     times = dates.to_numpy(dtype="datetime64[s]").copy()
     times[epoch] = text[epoch].astype("int64").to_numpy().astype("datetime64[s]")
-    bad = np.isnat(times) & ~absent.to_numpy()
-    refuse(bad, values.to_numpy(), column, table.where, "a time YYYY-MM-DDTHH:MM:SS, Unknown or None")
+    times[(times < _FIRST) | (times > _LAST)] = np.datetime64("NaT")
+    bad = is_row & np.isnat(times) & ~absent.to_numpy()
+    expected = "a time YYYY-MM-DDTHH:MM:SS of this century, Unknown or None"
+    table.check(bad, values.to_numpy(), column, expected)
     return times
 
 
-def _gpus(table: Table) -> FloatArray:
-    """GPUs of each row [GPU]: what it was given, or else what it asked for."""
-    known = [table.words(c) for c in ("AllocTRES", "ReqTRES") if c in table.columns]
-    given = known[0]
-    for other in known[1:]:
-        given = np.where(given == "", other, given)
-    counted = {text: gpus_of(text) for text in set(given)}
-    values = np.array([counted[text] for text in given], dtype=np.float64)
-    refuse(values > MAX_DEMAND, given, "AllocTRES", table.where, f"at most {MAX_DEMAND} GPUs")
-    return values
+def _demands(table: Table, resource: str, is_row: BoolArray) -> FloatArray:
+    """How much of the resource each row was given, or else asked for."""
+    values, nothing = np.zeros(len(table)), np.full(len(table), "", dtype=object)
+    for kind, count in (("TRES", count_of), ("GRES", gres_of)):
+        given, asked = (table.words(c) if (c := head + kind) in table.columns else nothing for head in ("Alloc", "Req"))
+        many = np.array([count(text, resource) for text in np.where(given == "", asked, given)], dtype=np.float64)
+        if kind == "GRES":  # what was asked for is asked for on each node
+            many *= np.where(given == "", _number(table, "NNodes").clip(min=1), 1)
+        values = np.where(values > 0, values, many)
+    for column in _COUNTS.get(resource, ()):
+        values = np.where(values > 0, values, _number(table, column))
+    bad = is_row & ((values > MAX_DEMAND) | (values != np.floor(values)))
+    table.check(bad, values, "AllocTRES", f"a whole number of {_called(resource)}, at most {MAX_DEMAND}")
+    return np.where(bad, 0, values)
 
 
-def _limits(table: Table) -> FloatArray:
+def _number(table: Table, column: str) -> FloatArray:
+    """Numbers of a column, 0 where there is none."""
+    values = table.columns.get(column, np.zeros(len(table)))
+    return pd.to_numeric(pd.Series(values), errors="coerce").fillna(0).to_numpy(dtype=np.float64)
+
+
+def _limits(table: Table, is_row: BoolArray) -> FloatArray:
     """Time limit of each row [s]; NaN for none."""
-    if "TimelimitRaw" in table.columns:
-        values = table.words("TimelimitRaw")
-        minutes = np.array([60 * float(v) if v.isdecimal() and len(v) < 9 else np.nan for v in values])
-        bad = np.isnan(minutes) & ~np.isin(values.astype(str), _NEVER_ENDS)
-        refuse(bad, values, "TimelimitRaw", table.where, "a whole number of minutes, or UNLIMITED")
-        return np.where(minutes > 0, minutes, np.nan)
-    if "Timelimit" not in table.columns:
+    column = next((c for c in ("TimelimitRaw", "Timelimit") if c in table.columns), None)
+    if column is None:
         return np.full(len(table), np.nan)
-    values = table.words("Timelimit")
-    found = [re.fullmatch(r"(?:(\d{1,6})-)?(\d{1,6}):(\d\d):(\d\d)", v) for v in values]
-    seconds = np.array(
-        [np.nan if m is None else 86_400.0 * int(m[1] or 0) + 3600 * int(m[2]) + 60 * int(m[3]) + int(m[4])
-         for m in found]
-    )  # fmt: skip
-    bad = np.isnan(seconds) & ~np.isin(values.astype(str), _NEVER_ENDS)
-    refuse(bad, values, "Timelimit", table.where, "a time [days-]hours:minutes:seconds, or UNLIMITED")
+    values = table.words(column)
+    if column == "TimelimitRaw":
+        expected = "a whole number of minutes, or UNLIMITED"
+        seconds = np.array([60 * float(v) if v.isascii() and v.isdecimal() and len(v) < 9 else np.nan for v in values])
+    else:
+        expected = "a time [days-]hours:minutes:seconds, or UNLIMITED"
+        seconds = np.array([_length(v) for v in values])
+    table.check(is_row & np.isnan(seconds) & ~np.isin(values.astype(str), _NEVER_ENDS), values, column, expected)
     return np.where(seconds > 0, seconds, np.nan)
 
 
-def _end_of_log(table: Table, submit: Any, start: Any, end: Any, runs: BoolArray) -> Any:
-    """When the log was written: the latest time in it, that of a job which runs still included."""
-    moments = np.concatenate([submit, start, end])
-    if runs.any() and "ElapsedRaw" in table.columns:
-        expected = "a whole number of seconds"
-        elapsed = table.number("ElapsedRaw", expected, lambda v: (v >= 0) & (v <= 1e10), empty=0.0)
-        moments = np.concatenate([moments, start[runs] + elapsed[runs].astype("timedelta64[s]")])
-    return moments[~np.isnat(moments)].max()
+def _elapsed(table: Table, needed: BoolArray) -> FloatArray:
+    """How long each row has run [s]; NaN where it is not told, which is no good where it is needed."""
+    column = next((c for c in ("ElapsedRaw", "Elapsed") if c in table.columns), None)
+    if column is None:
+        return np.full(len(table), np.nan)
+    values = table.words(column)
+    if column == "ElapsedRaw":
+        seconds = np.array([float(v) if v.isascii() and v.isdecimal() and len(v) < 11 else np.nan for v in values])
+    else:
+        seconds = np.array([_length(v) for v in values])
+    seconds[seconds > 3e9] = np.nan
+    table.check(needed & np.isnan(seconds) & (values != ""), values, column, "the time that it has run")
+    return seconds
 
 
-def _jobs(rows: pd.DataFrame, table: Table, origin: pd.Timestamp) -> Rows:
-    """One row for each job, and the others with the reason why they are none."""
-    rows["place"] = np.arange(len(rows))
-    rows["reason"] = np.where(rows["is_step"], STEP, "")
-    rows["job_id"] = rows["job"]
-    _join_components(rows)
-    _join_runs(rows)
-    # what is no job keeps its own name, told from others of that name
-    own = table.words("JobID")
-    aside = rows["reason"] != ""
-    rows.loc[aside, "job_id"] = own[aside.to_numpy()]
-    again = rows.groupby("job_id").cumcount()
-    rows.loc[again > 0, "job_id"] += " #" + (again[again > 0] + 1).astype(str)
-    jobs = rows["reason"] == ""
-    rows["duration"] = rows["end"] - rows["start"]
-    for applies, reason in (
-        (rows["demand"] == 0, NO_GPU), (rows["waits"], WAITS), (rows["start"].isna(), NEVER),
-        (rows["duration"] == 0, NO_TIME),
-    ):  # fmt: skip
-        rows.loc[jobs & (rows["reason"] == "") & applies, "reason"] = reason
-    kept = rows["reason"] == ""
-    names = rows.loc[kept].set_index("key")["job_id"]
-    recorded = rows[rows["key"].isin(names.index) & rows["reason"].isin(("", AGAIN)) & (rows["duration"] > 0)]
-    recorded = pd.DataFrame(
-        {"job_id": recorded["key"].map(names), "start": recorded["start"], "end": recorded["end"]}
-    ).sort_values(["start", "job_id"], kind="stable", ignore_index=True)
-    first = recorded.groupby("job_id")["start"].min()
-    rows["state"] = rows["state"].map(ENDED).fillna("unknown")
-    rows["queueing_delay"] = rows["job_id"].map(first) - rows["submit"]
-    rows = rows.rename(columns={"submit": "submit_time"})
-    aside_columns = ("job_id", "tenant", "demand", "submit_time", "reason")
-    used = [*aside_columns, "user", "duration", "state", "queueing_delay", "time_limit"]
-    return Rows(rows[used], table.where, origin, "JobID", recorded, aside_columns)
-
-
-def _join_components(rows: pd.DataFrame) -> None:
-    """Make one gang of the components of a heterogeneous job, those that came, started and ended together."""
-    parts = rows[(rows["part"] != "") & (rows["reason"] == "")]
-    gangs = parts.groupby(["job", "submit", "start", "end"], dropna=False, sort=False)
-    is_first = gangs.cumcount() == 0
-    rows.loc[parts.index[is_first], "demand"] = gangs["demand"].transform("sum")[is_first]
-    rows.loc[parts.index[is_first], "waits"] = gangs["waits"].transform("any")[is_first]
-    rows.loc[parts.index[~is_first], "reason"] = PART
-
-
-def _join_runs(rows: pd.DataFrame) -> None:
-    """Make one job of the runs of a job that was requeued: the row of its last run, submitted when the first was."""
-    rows["key"] = rows["place"]
-    jobs = rows[rows["reason"] == ""].assign(name=rows["job"] + rows["part"])
-    jobs = jobs[jobs["name"].duplicated(keep=False)]
-    jobs = jobs.sort_values(["name", "submit", "start"], kind="stable", na_position="last")
-    is_new = jobs["name"].ne(jobs["name"].shift()) | ~jobs["state"].shift().isin(REQUEUED)
-    chain = is_new.cumsum()  # the runs of one job, in their order
-    submit = jobs.groupby(chain)["submit"].transform("min")
-    chain = chain[jobs["start"].notna()]
-    last = chain[~chain.duplicated(keep="last")]
-    rows.loc[chain.index, "key"] = chain.map(pd.Series(last.index, index=last))
-    rows.loc[last.index, "submit"] = submit[last.index]
-    rows.loc[chain.index.difference(last.index), "reason"] = AGAIN
+@lru_cache(4096)
+def _length(text: str) -> float:
+    """Seconds of ``[days-]hours:minutes:seconds``, NaN if it is something else."""
+    found = _LENGTH.fullmatch(text)
+    if found is None:
+        return float("nan")
+    return sum(float(found[unit] or 0) * seconds for unit, seconds in zip("dhms", (DAY, HOUR, MINUTE, 1), strict=True))

@@ -14,6 +14,7 @@ import pandas as pd
 from astraea.core.arrays import FloatArray
 from astraea.traces.columns import DETAILS
 from astraea.traces.readers.table import Table
+from astraea.traces.slurm_words import gpus_of
 
 _COLUMNS: Final = {
     "account": ("Account",), "user": ("User",), "partition": ("Partition",), "qos": ("QOS",),
@@ -45,10 +46,13 @@ def details_of(table: Table) -> pd.DataFrame:
     for name, resource in _RESOURCES.items():
         of_tres = np.array([_size(tres.get(resource, "")) for tres in asked])
         found[name] = np.where(np.isnan(found[name]) | (name == "nodes") & ~(found[name] > 0), of_tres, found[name])
+    gpus = np.array(_of_each(table, ("ReqTRES", "AllocTRES"), gpus_of), dtype=np.float64)
+    found["gpus"] = np.where(gpus > 0, gpus, np.nan)
     if "ReqMem" in table.columns:
         found["memory"] = np.where(np.isnan(found["memory"]), _asked_memory(table, found), found["memory"])
-    types = _of_each(table, ("AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES"), _types_of)
-    found["gpu_type"] = np.array(types, dtype=object)
+    # what was asked for without a type may get any, and then AllocTRES names the one that it happened to get
+    asked_for = "ReqTRES" if "ReqTRES" in table.columns else "AllocTRES"
+    found["gpu_type"] = np.array(_of_each(table, (asked_for, "ReqGRES"), _types_of), dtype=object)
     return pd.DataFrame({name: pd.Categorical(found[name]) if u == "" else found[name] for name, u in DETAILS.items()})
 
 

@@ -1,9 +1,12 @@
-"""What Slurm's commands print: ``sacct -P`` and ``sacct --json`` as columns, and the shares of ``sshare -P -a``."""
+"""What Slurm's commands print with ``|`` between fields: ``sacct -P``, and the shares of ``sshare -P -a``."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,8 +14,8 @@ import pandas as pd
 from astraea.core.errors import InputError
 from astraea.core.text import printable
 from astraea.traces.columns import POSITIVE, refuse
-from astraea.traces.readers.table import Table, read_json, read_text, table_of
-from astraea.traces.slurm_words import number_of, state_of
+from astraea.traces.readers.table import WIDTH, Faults, Table, read_lines, read_text, table_of
+from astraea.traces.slurm_words import STATES
 
 TENANTS: Final = {
     "account": "Account", "top-account": "Account", "user": "User", "partition": "Partition", "qos": "QOS",
@@ -22,22 +25,91 @@ TENANTS: Final = {
 SHARES: Final = ("Account", "User", "RawShares", "NormShares")
 """Columns by which ``sshare -P`` is known."""
 
+CHUNK: Final = 50_000
+"""Rows that are read at a time."""
 
-def read_columns(path: Path, text: str) -> Table:
-    """What ``sacct -P``, ``sacct -p`` or ``sshare -P`` printed: fields with ``|`` between them, nothing quoted."""
-    (_, head), *lines = ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip())
-    names = [name.strip() for name in head.rstrip("|").split("|")]
+ID: Final = re.compile(r"(?P<job>\d+)(?P<task>_\d+|_\[[^\]]*\])?(?P<part>\+\d+)?(?P<step>\.[\w.+-]+)?")
+"""A `JobID`."""
+
+_FREE: Final = ("JobName", "SubmitLine", "Comment", "AdminComment", "SystemComment", "Constraints", "WorkDir", "WCKey",
+                "Extra")  # fmt: skip
+"""Columns in which users write what they like, a ``|`` too."""
+
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d|\d{1,11}|Unknown|None|N/A|")
+
+
+def read_rows(path: Path, names: Sequence[str], strict: bool, faults: Faults) -> Iterator[Table]:
+    """Yield what ``sacct -P`` or ``sacct -p`` printed, `CHUNK` rows at a time; nothing in it is quoted.
+
+    `names` are the columns of a log without a header line. Lines that are no rows go into `faults`.
+    """
+    lines = read_lines(path, strict)
+    number, head = next(lines)
     end = "|" if head.endswith("|") else ""
-    rows = [line.removesuffix(end).split("|") for _, line in lines]
-    hint = "; is there a | in a job's name? leave JobName out"
-    return table_of(path, names, rows, [number for number, _ in lines], hint)
+    if names:
+        lines = chain([(number, head)], lines)
+    else:
+        names = _columns(path, number, head.removesuffix(end))
+    split = _Splitting(names)
+    rows: list[list[str]] = []
+    at: list[int] = []
+    for number, line in lines:
+        if line == head and at:
+            faults[number] = "is the header line again", printable(line)
+            continue
+        fields = split(line.removesuffix(end).split("|"))
+        if fields is not None:
+            rows.append(fields)
+            at.append(number)
+        elif strict:
+            hint = "; is there a | in a job's name?" if len(line.split("|")) > len(names) else ""
+            raise InputError(f"{path}, line {number}: expected {len(names)} columns, got {line.count('|') + 1}{hint}")
+        else:
+            faults[number] = WIDTH, f"{line.count('|') + 1}, not {len(names)}"
+        if len(rows) == CHUNK:
+            yield table_of(path, names, rows, at, strict, faults)
+            rows, at = [], []
+    yield table_of(path, names, rows, at, strict, faults)
 
 
-FLAGS: Final = {
-    "STARTED_ON_SCHEDULE": "SchedMain", "STARTED_ON_BACKFILL": "SchedBackfill", "STARTED_ON_SUBMIT": "SchedSubmit",
-    "START_RECEIVED": "StartReceived",
-}  # fmt: skip
-"""What the JSON calls a flag, and ``sacct -P``."""
+def _columns(path: Path, number: int, head: str) -> list[str]:
+    """The names in a header line; `InputError` if it is none."""
+    names = [name.strip() for name in head.split("|")]
+    place = f"{path}, line {number}"
+    if ID.fullmatch(names[0]):
+        says = "this is a job and no header line, as sacct -n prints it"
+        raise InputError(f"{place}: {says}; name the columns with --columns, as the command's --format did")
+    if len(names) == 1:
+        raise InputError(f"{place}: the fields have no | between them; make the log with sacct -P")
+    return names
+
+
+class _Splitting:
+    """Where the columns of a row end if there is a ``|`` in one of those that are free text."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.width = len(names)
+        self.free = [k for k, name in enumerate(names) if name in _FREE]
+        self.times = [k for k, name in enumerate(names) if name in ("Submit", "Eligible", "Start", "End")]
+        self.state = names.index("State") if "State" in names else -1
+
+    def __call__(self, fields: list[str]) -> list[str] | None:
+        """The row, or None if it has another number of columns."""
+        more = len(fields) - self.width
+        if more == 0:
+            return fields
+        if more < 0 or not self.free:
+            return None
+        for k in self.free:
+            row = [*fields[:k], "|".join(fields[k : k + more + 1]), *fields[k + more + 1 :]]
+            if len(self.free) == 1 or self.fits(row):
+                return row
+        return None
+
+    def fits(self, row: list[str]) -> bool:
+        """Whether times are where times should be, and the state."""
+        known = self.state < 0 or (row[self.state].split() or [""])[0].rstrip("+") in STATES
+        return known and all(_TIME.fullmatch(row[k]) for k in self.times)
 
 
 class Shares(NamedTuple):
@@ -57,7 +129,7 @@ def read_sshare(path: Path) -> Shares | None:
     head = text.lstrip("\n").split("\n", 1)[0]
     if not {name.strip() for name in head.split("|")}.issuperset(SHARES):
         return None
-    table = read_columns(path, text)
+    (table,) = read_rows(path, (), True, {})
     accounts = np.array([not user for user in table.words("User")]) & (table.words("Account") != "root")
     table = table.take(accounts)
     if not len(table):
@@ -68,79 +140,17 @@ def read_sshare(path: Path) -> Shares | None:
     outside = np.array(depth) < depth[0]
     refuse(outside, names, "Account", table.where, "indented at least as far as the first account below the root")
     top: dict[str, str] = {}
+    above, path_to = np.full(len(names), -1), list[int]()
     for k, name in enumerate(names):
         top[name] = name if depth[k] == depth[0] else top[names[k - 1]]
+        while path_to and depth[path_to[-1]] >= depth[k]:
+            path_to.pop()
+        above[k] = path_to[-1] if path_to else -1
+        path_to.append(k)
+    below = np.bincount(above[above >= 0], share[above >= 0], len(names))
+    if (below > share + 1e-5).any():  # Fair Tree: shares among those with the same parent, not in the whole
+        for place in np.flatnonzero(above >= 0):
+            share[place] *= share[above[place]]
     leaves = [k for k in range(len(names)) if k + 1 == len(names) or depth[k + 1] <= depth[k]]
     of = dict(zip(names, share.tolist(), strict=True))
     return Shares({names[k]: of[names[k]] for k in leaves}, {name: of[name] for name in set(top.values())}, top)
-
-
-class _Listed(Table):
-    """A table whose rows are the entries of a list."""
-
-    row = "job {} of the list"
-
-
-def read_json_jobs(path: Path, text: str) -> Table:
-    """What ``sacct --json`` printed, as the columns that ``sacct -P`` would have; runs of a job in their order."""
-    found = read_json(path, text)
-    jobs = found.get("jobs") if isinstance(found, dict) else None
-    if not isinstance(jobs, list) or not jobs:
-        raise InputError(f"{path}: there is no list of jobs in it, as sacct --json prints one")
-    rows = []
-    for number, job in enumerate(jobs, 1):
-        try:
-            rows.append(_flat(job))
-        except (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError) as err:
-            what = f"{type(err).__name__}: {printable(err)}"
-            raise InputError(f"{path}, job {number} of the list: not a job of sacct --json ({what})") from None
-    by = ("Submit", "Start", "JobID")  # slurmdbd gives them in any order
-    order = sorted(range(len(rows)), key=lambda k: [(rows[k][name] or 20 * "~").zfill(20) for name in by])
-    columns = {name: np.array([rows[k][name] for k in order], dtype=object) for name in rows[0]}
-    return _Listed(path, columns, np.array(order) + 1)
-
-
-def _flat(job: dict[str, Any]) -> dict[str, str]:
-    """One entry of the list."""
-    array, het, time, state = job.get("array") or {}, job.get("het") or {}, job["time"], job["state"]["current"]
-    task = number_of(array.get("task_id"))
-    id = str(job["job_id"])
-    if number_of(array.get("job_id")) and task is not None:
-        id = f"{array['job_id']}_{task}"
-    elif array.get("task"):
-        id = f"{array['job_id']}_[{array['task']}]"
-    elif number_of(het.get("job_id")):
-        id = f"{number_of(het['job_id'])}+{number_of(het.get('job_offset')) or 0}"
-    tres = {
-        column: ",".join(
-            f"{t['type']}{'/' + t['name'] if t.get('name') else ''}={count}"
-            for t in job.get("tres", {}).get(key) or ()
-            if (count := number_of(t["count"])) is not None
-        )
-        for column, key in (("AllocTRES", "allocated"), ("ReqTRES", "requested"))
-    }
-    moments = {
-        column: str(number_of(time.get(key)) or "")
-        for column, key in (("Submit", "submission"), ("Eligible", "eligible"), ("Start", "start"), ("End", "end"))
-    }
-    limit = number_of(time.get("limit"))
-    named = {column: str(job.get(column.lower()) or "") for column in TENANTS.values()}
-    return {
-        "JobID": id,
-        **moments,
-        **tres,
-        **named,
-        "State": state_of(state),
-        "ElapsedRaw": str(number_of(time.get("elapsed")) or 0),
-        "TimelimitRaw": "UNLIMITED" if limit is None else str(limit),
-        "Reason": str(job["state"].get("reason") or ""),
-        "Flags": ",".join(FLAGS.get(flag, flag) for flag in job.get("flags") or ()),
-        "Constraints": str(job.get("constraints") or ""),
-        "Priority": str(number_of(job.get("priority")) or ""),
-        "NodeList": str(job.get("nodes") or ""),
-        "Restarts": _text(number_of(job.get("restart_cnt"))),
-    }
-
-
-def _text(number: int | None) -> str:
-    return "" if number is None else str(number)

@@ -1,7 +1,9 @@
 """The Standard Workload Format of the Parallel Workloads Archive: 18 numbers a line, -1 for what is not known.
 
 What the format calls processors are the GPUs of a gang: those that a job was given, or asked for where that is not
-known. The tenant is the group, unless another is chosen. A job that never ran, or has no processors, is set aside.
+known. Lines of 21 numbers (MetaCentrum and Frontier, as the workshop JSSPP archives them) tell the GPUs themselves: the
+first of the three more, field 18 if the first one is 0. The tenant is the group, unless another is chosen. A job that
+never ran, or has no processors, is set aside.
 
 Source: Chapin et al., "Benchmarks and Standards for the Evaluation of Parallel Job Schedulers" (JSSPP 1999); the
 archive's page "The Standard Workload Format".
@@ -10,35 +12,39 @@ archive's page "The Standard Workload Format".
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.checks import one_of
+from astraea.core.errors import InputError
 from astraea.traces.columns import TIME, Rule, gpus
-from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, frame, read_text, reasons, table_of
+from astraea.traces.readers.rows import NO_GPU, NO_TIME, Rows, reasons, rows_of
+from astraea.traces.readers.table import WIDTH, Faults, Table, read_lines
 
 FIELDS: Final = (
     "job number", "submit time", "wait time", "run time", "allocated processors", "average CPU time", "used memory",
     "requested processors", "requested time", "requested memory", "status", "user", "group", "executable", "queue",
-    "partition", "preceding job", "think time",
+    "partition", "preceding job", "think time", "used GPUs", "field 19", "field 20",
 )  # fmt: skip
+WIDTHS: Final = (18, 21)
+"""Numbers of a line."""
+
 TENANTS: Final = ("group", "user", "queue", "partition")
 """What may be the tenant."""
 
 _STATES: Final = {1: "completed", 0: "failed", 5: "cancelled"}
 
 
-def read_swf(path: Path, tenant: str = "group") -> Rows:
+def read_swf(path: Path, tenant: str = "group", strict: bool = True) -> Rows:
     """Read a log, packed with gzip or not; `tenant` is one of `TENANTS`."""
     one_of(tenant, TENANTS, "tenant")
-    text = read_text(path)
-    rows = {number: line.partition(";")[0].split() for number, line in enumerate(text.splitlines(), 1)}
-    rows = {number: fields for number, fields in rows.items() if fields}
-    table = table_of(path, FIELDS, [*rows.values()], [*rows])
+    table, began = _table(path, strict)
 
     def known(column: str, rule: Rule) -> FloatArray:
         expected, good = rule
@@ -46,9 +52,11 @@ def read_swf(path: Path, tenant: str = "group") -> Rows:
 
     given, wanted = (known(f"{kind} processors", gpus(0)) for kind in ("allocated", "requested"))
     demand = np.maximum(np.where(given > 0, given, wanted), 0)
+    if "used GPUs" in table.columns:
+        demand = np.maximum(known("used GPUs", gpus(0)), 0)
     submit, wait, run, limit = (known(f"{kind} time", TIME) for kind in ("submit", "wait", "run", "requested"))
     status = table.number("status", "a whole number from -1 to 5", lambda v: np.isin(v, np.arange(-1, 6)))
-    found = {
+    columns = {
         "job_id": table.text("job number"),
         "tenant": table.text(tenant),
         "user": table.text("user"),
@@ -63,6 +71,39 @@ def read_swf(path: Path, tenant: str = "group") -> Rows:
             (run == 0, NO_TIME),
         ),
     }  # fmt: skip
-    began = re.search(r"^;\s*UnixStartTime:\s*(\d{1,11})\s*$", text, re.MULTILINE)
-    origin = pd.Timestamp(int(began[1]), unit="s") if began else None
-    return Rows(frame(found), table.where, origin, "job number")
+    return rows_of(table, columns, origin=began, id_column="job number")
+
+
+def _table(path: Path, strict: bool) -> tuple[Table, pd.Timestamp | None]:
+    """Read the jobs, and when the log begins where it tells; the first job says how many numbers a line has."""
+    began: list[int] = []
+    rows = _jobs(path, strict, began)
+    head = list(islice(rows, 1))
+    if not head:
+        raise InputError(f"{path}: there is no job in it")
+    names = FIELDS[: len(head[0][1]) if len(head[0][1]) in WIDTHS else WIDTHS[0]]
+    known: dict[str, str] = {}  # each text is kept once
+    columns: list[list[Any]] = [[] for _ in names]
+    lines: list[int] = []
+    faults: Faults = {}
+    for line, fields in chain(head, rows):
+        if len(fields) == len(names):
+            lines.append(line)
+            for column, text in zip(columns, fields, strict=True):
+                column.append(known.setdefault(text, text))
+        elif strict:
+            raise InputError(f"{path}, line {line}: expected {len(names)} columns, got {len(fields)}")
+        else:
+            faults[line] = WIDTH, f"{len(fields)}, not {len(names)}"
+    table = {name: np.array(values, dtype=object) for name, values in zip(names, columns, strict=True)}
+    origin = pd.Timestamp(began[0], unit="s") if began else None
+    return Table(path, table, np.array(lines, dtype=np.int64), strict, faults), origin
+
+
+def _jobs(path: Path, strict: bool, began: list[int]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the fields of each job and its line; what a comment tells of the first second goes into `began`."""
+    for number, line in read_lines(path, strict):
+        if found := re.fullmatch(r";\s*UnixStartTime:\s*(\d{1,11})\s*", line):
+            began.append(int(found[1]))
+        if fields := line.partition(";")[0].split():
+            yield number, fields

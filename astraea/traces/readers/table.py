@@ -1,4 +1,4 @@
-"""What the readers share: a table of text that knows the line of every row; checked rows, and the trace of them."""
+"""What the readers share: text, and a table of text that knows the line of every row and which ones are no good."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from itertools import compress
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple, TextIO
+from typing import Any, ClassVar, Final, TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,7 @@ import pandas as pd
 from astraea.core.arrays import BoolArray, FloatArray, TextArray
 from astraea.core.errors import InputError
 from astraea.core.text import printable
-from astraea.traces.columns import MAX_TIME, POSITIVE, STATES, TIME, gpus, refuse
-from astraea.traces.trace import Trace
-
-NO_GPU: Final = "asks for 0 GPUs"
-NO_TIME: Final = "ran for 0 s"
-_TEXT: Final = ("job_id", "tenant", "user", "state", "reason")
+from astraea.traces.columns import MAX_TIME, TIME, Places, gpus, refuse, shown
 
 #: how public logs write a time that does not exist
 NO_DATE: Final = ("", "None", "NaT", "nan", "null", "NULL")
@@ -36,24 +31,39 @@ DateArray = npt.NDArray[np.datetime64]
 Unit = tuple[float, float]
 """Of time: (multiply, divide) to get seconds."""
 
+Faults = dict[int, tuple[str, str]]
+"""Rows that cannot be read: their line, why, and what is there instead."""
 
+WIDTH: Final = "has another number of columns"
 
 def read_text(path: Path) -> str:
     """Return the whole file as text (UTF-8, packed with gzip or not), or raise `InputError`."""
-    with _opened(path) as file:
+    with opened(path) as file:
         text = file.read()
     if not text.strip():
         raise InputError(f"{path}: the file is empty")
     return text
 
 
-def read_start(path: Path) -> str:
+def read_lines(path: Path, strict: bool) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank, and their numbers; bytes that are not UTF-8 are escaped unless `strict`."""
+    with opened(path, "strict" if strict else "backslashreplace") as file:
+        empty = True
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                empty = False
+                yield number, line.rstrip("\r\n")
+    if empty:
+        raise InputError(f"{path}: the file is empty")
+
+
+def read_start(path: Path, errors: str = "backslashreplace") -> str:
     """Return the lines up to the first that is neither blank nor a comment (``;``), or raise `InputError`.
 
     Of a longer line, the first 64 Ki characters: a large log is recognised without being read.
     """
     text = ""
-    with _opened(path) as file:
+    with opened(path, errors) as file:
         while line := file.readline(1 << 16):
             text += line
             if line.strip() and line.lstrip()[0] != ";":
@@ -64,12 +74,12 @@ def read_start(path: Path) -> str:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[TextIO]:
+def opened(path: Path, errors: str = "strict") -> Iterator[TextIO]:
     """Open a file as text whose line ends stay; raise `InputError` where it is none."""
     try:
         with path.open("rb") as file:
             source = gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == b"\x1f\x8b" else file
-            yield io.TextIOWrapper(source, encoding="utf-8-sig", newline="\n")
+            yield io.TextIOWrapper(source, encoding="utf-8-sig", newline="\n", errors=errors)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as err:
@@ -97,19 +107,34 @@ class Table:
     path: Path
     columns: dict[str, TextArray]
     lines: npt.NDArray[np.int64]
+    strict: bool = True  #: whether the first row that is no good is refused; else it is one of the faults
+    faults: Faults = field(default_factory=dict)
     row: ClassVar[str] = "line {}"
 
     def __len__(self) -> int:
         return len(self.lines)
 
-    @cached_property
-    def where(self) -> list[str]:
+    @property
+    def where(self) -> Places:
         """Place of each row, for messages."""
-        return [f"{self.path}, {self.row.format(n)}" for n in self.lines]
+        return Places(len(self), lambda row: f"{self.path}, {self.row.format(self.lines[row])}")
+
+    @property
+    def is_good(self) -> BoolArray:
+        """Which rows have no fault as yet."""
+        return np.array([line not in self.faults for line in self.lines.tolist()], dtype=bool)
+
+    def check(self, bad: Any, values: Any, column: str, expected: str) -> None:
+        """Note the bad rows as faults, or raise `InputError` for the first one."""
+        if self.strict:
+            refuse(bad, values, column, self.where, expected)
+        for row in np.flatnonzero(bad):
+            fault = f"{printable(column)} is not {printable(expected)}", shown(values[row])
+            self.faults.setdefault(int(self.lines[row]), fault)
 
     def take(self, rows: BoolArray) -> Table:
         """Keep these rows."""
-        return Table(self.path, {c: v[rows] for c, v in self.columns.items()}, self.lines[rows])
+        return replace(self, columns={c: v[rows] for c, v in self.columns.items()}, lines=self.lines[rows])
 
     def require(self, names: Sequence[str]) -> None:
         """Raise `InputError` for the first of these columns that is missing."""
@@ -123,15 +148,15 @@ class Table:
         return np.array([v.strip() for v in self.columns[column]], dtype=object)
 
     def text(self, column: str) -> TextArray:
-        """Read a column of names; empty ones are refused."""
+        """Read a column of names; empty ones are no good."""
         values = self.words(column)
-        refuse(values == "", values, column, self.where, "a name")
+        self.check(values == "", values, column, "a name")
         return values
 
     def number(
         self, column: str, expected: str, good: Callable[[FloatArray], Any], *, empty: float | None = None
     ) -> FloatArray:
-        """Read a column of numbers that are all `good`; `empty`, if given, is what an empty field means."""
+        """Read a column of numbers that are `good`, NaN if not; `empty`, if given, is what an empty field means."""
         raw = self.words(column)
         values = np.array([_number(v) for v in raw], dtype=np.float64)
         accepted = good(values) & ~np.isnan(values)
@@ -139,7 +164,8 @@ class Table:
             blank = raw == ""
             values[blank] = empty
             accepted |= blank
-        refuse(~accepted, raw, column, self.where, expected)
+        self.check(~accepted, raw, column, expected)
+        values[~accepted] = np.nan
         return values
 
     def demand(self, column: str, *, empty: float | None = None) -> FloatArray:
@@ -161,7 +187,7 @@ def _number(text: str) -> float:
         return float("nan")
 
 
-def parse_dates(values: TextArray, column: str, where: list[str], absent: Sequence[str] = NO_DATE) -> DateArray:
+def parse_dates(values: TextArray, column: str, where: Sequence[str], absent: Sequence[str] = NO_DATE) -> DateArray:
     """Read ``YYYY-MM-DD HH:MM:SS`` as naive times; NaT for what says that there is none."""
     series = pd.Series(values, dtype=object)
     times = pd.to_datetime(series, format="%Y-%m-%d %H:%M:%S", errors="coerce")
@@ -174,24 +200,25 @@ def to_seconds(span: Any) -> FloatArray:
     return np.asarray(pd.Series(span).dt.total_seconds(), dtype=np.float64)
 
 
-def read_table(path: Path, headers: Mapping[int, Sequence[str]] | None = None) -> Table:
+def read_table(path: Path, headers: Mapping[int, Sequence[str]] | None = None, *, strict: bool = True) -> Table:
     """Read a comma-separated file whose first line names the columns; blank lines do not count.
 
     With `headers`, one with tabs and without such a line: these are the names of the columns, by their number.
     """
-    source = io.StringIO(read_text(path), newline="")
-    reader = csv.reader(source, delimiter="\t", quoting=csv.QUOTE_NONE) if headers else csv.reader(source, strict=True)
+    text = read_text(path).split("\n")
     rows: list[list[str]] = []
     lines: list[int] = []
-    line = 1
-    try:
-        for row in reader:
-            if row:
-                rows.append(row)
-                lines.append(line)
-            line = reader.line_num + 1
-    except csv.Error as err:
-        raise InputError(f"{path}, line {line}: not a table ({err})") from None
+    faults: Faults = {}
+    for line, row, error in _csv_rows(text, bool(headers)):
+        if error and strict:
+            raise InputError(f"{path}, line {line}: not a table ({error})")
+        if error:
+            faults[line] = "is no row of a table", printable(text[line - 1])
+        elif row:
+            rows.append(row)
+            lines.append(line)
+    if not rows:
+        raise InputError(f"{path}: there is no job in it")
     if not headers:
         names = [name.strip() for name in rows.pop(0)]
         lines.pop(0)
@@ -200,89 +227,53 @@ def read_table(path: Path, headers: Mapping[int, Sequence[str]] | None = None) -
     else:
         expected = " or ".join(map(str, headers))
         raise InputError(f"{path}, line {lines[0]}: expected {expected} columns with tabs between, got {len(rows[0])}")
-    return table_of(path, names, rows, lines)
+    return table_of(path, names, rows, lines, strict, faults)
+
+
+def _csv_rows(text: Sequence[str], has_tabs: bool) -> Iterator[tuple[int, list[str], str]]:
+    """The first line of each row, the row, and what is wrong with it; a row of several lines that is wrong is several.
+
+    A row has as many columns as the first one, or it is wrong if it has several lines.
+    """
+    form: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if has_tabs else {"strict": True}
+    begin, width = 0, 0
+    while begin < len(text):
+        reader = csv.reader((text[k] + "\n" for k in range(begin, len(text))), **form)
+        done = 0
+        try:
+            for row in reader:
+                width = width or len(row)
+                if reader.line_num - done > 1 and len(row) != width:
+                    break
+                yield begin + done + 1, row, ""
+                done = reader.line_num
+        except csv.Error as err:
+            error = str(err)
+        else:
+            error = "a quote that does not end"
+        begin += done
+        if begin < len(text):
+            yield begin + 1, [], error
+            begin += 1
 
 
 def table_of(
-    path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int], if_longer: str = ""
-) -> Table:
-    """Make a table of rows of text that start on these lines; `if_longer` is added to the sentence for a longer one."""
+    path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int], strict: bool = True,
+    faults: Faults | None = None,
+) -> Table:  # fmt: skip
+    """Make a table of rows of text that start on these lines; `faults` are those of lines that are no rows."""
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{path}, line 1: column {printable(name)!r} is there twice")
-    for row, line in zip(rows, lines, strict=True):
-        if len(row) != len(names):
-            hint = if_longer if len(row) > len(names) else ""
-            raise InputError(f"{path}, line {line}: expected {len(names)} columns, got {len(row)}{hint}")
-    if not rows:
+    faults = {} if faults is None else faults
+    good = [len(row) == len(names) for row in rows]
+    for row, line, fits in zip(rows, lines, good, strict=True):
+        if not fits and strict:
+            raise InputError(f"{path}, line {line}: expected {len(names)} columns, got {len(row)}")
+        if not fits:
+            faults[line] = WIDTH, f"{len(row)}, not {len(names)}"
+    if not rows and not faults:
         raise InputError(f"{path}: there is no job in it")
-    columns = zip(names, zip(*rows, strict=True), strict=True)
-    return Table(path, {name: np.array(values, dtype=object) for name, values in columns}, np.array(lines))
-
-
-def frame(columns: dict[str, Any]) -> pd.DataFrame:
-    """Make a table of rows for `assemble`; text stays Python text, which is quicker to walk than Arrow's."""
-    return pd.DataFrame({c: pd.Series(v, dtype=object) if c in _TEXT else v for c, v in columns.items()})
-
-
-def reasons(n: int, *rules: tuple[Any, str]) -> TextArray:
-    """Why each row is set aside: the first rule that is true for it, ``""`` for a job."""
-    out = np.full(n, "", dtype=object)
-    for applies, reason in reversed(rules):
-        out[np.asarray(applies)] = reason
-    return out
-
-
-class Rows(NamedTuple):
-    """What a reader found: columns of `Trace.from_frame` with `reason` (empty for a job), and the places.
-
-    `origin`, `recorded` and `details` are as in `Trace`, `id_column` is what the source calls `job_id`, and `aside` are
-    the columns that are kept of the rows that are set aside.
-    """
-
-    frame: pd.DataFrame
-    where: list[str]
-    origin: pd.Timestamp | None = None
-    id_column: str = "job_id"
-    recorded: pd.DataFrame | None = None
-    aside: Sequence[str] = ("job_id", "reason")
-    details: pd.DataFrame | None = None
-
-
-def tenant_of(path: Path, *endings: str) -> str:
-    """Name a tenant after its file, without these endings and that of gzip."""
-    name = path.name.removesuffix(".gz")
-    return next((name.removesuffix(end) for end in endings if name.endswith(end)), name) or path.name
-
-
-def read_shares(source: str | Path | Mapping[str, float] | None) -> dict[str, float] | None:
-    """Tenant weights from a mapping, or a share file: tenant and weight below a header, whose words do not matter."""
-    if source is None or isinstance(source, Mapping):
-        return None if source is None else dict(source)
-    table = read_table(Path(source))
-    if len(table.columns) != 2:
-        found = ", ".join(map(printable, table.columns))
-        raise InputError(f"{source}, line 1: a share file has two columns, tenant and weight; found {found}")
-    name_column, share_column = table.columns
-    names = table.text(name_column)
-    refuse(pd.Series(names).duplicated(), names, name_column, table.where, "unique")
-    return dict(zip(names, table.number(share_column, *POSITIVE).tolist(), strict=True))
-
-
-def assemble(found: Rows, name: str, weights: dict[str, float] | None) -> Trace:
-    """Make the trace of checked rows; tenants have equal weights if none are given."""
-    rows, where, origin, id_column, recorded, columns, details = found
-    ids = rows["job_id"].to_numpy(dtype=object)
-    refuse(pd.Series(ids).duplicated(), ids, id_column, where, "unique")
-    kept = np.flatnonzero(rows["reason"] == "")
-    aside = rows.loc[rows["reason"] != "", list(columns)]
-    if len(kept) == 0:
-        counts = ", ".join(f"{n} {r}" for r, n in aside["reason"].value_counts().items())
-        raise InputError(f"{name}: none of the {len(rows)} rows is a job that can be simulated ({counts})")
-    # where several files make one trace, only some may have these columns
-    jobs = rows.drop(columns="reason").iloc[kept].fillna({"weight": 1.0, "sensitivity": 1.0, "state": STATES[0]})
-    places = [where[i] for i in kept]
-    return Trace.from_frame(
-        jobs, name=name, weights=weights, origin=origin, excluded_jobs=aside, recorded=recorded, places=places,
-        details=None if details is None else details.iloc[kept],
-    )  # fmt: skip
+    columns = zip(*compress(rows, good), strict=True) if any(good) else ((),) * len(names)
+    table = {name: np.array(values, dtype=object) for name, values in zip(names, columns, strict=True)}
+    return Table(path, table, np.array([*compress(lines, good)], dtype=np.int64), strict, faults)

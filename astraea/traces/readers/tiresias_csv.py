@@ -14,6 +14,7 @@ Every member has `job_id, num_gpu, submit_time, duration`; they differ in the un
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -22,8 +23,9 @@ import numpy as np
 from astraea.core.arrays import FloatArray, TextArray
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
-from astraea.traces.columns import MAX_TIME, OPTIONAL, POSITIVE, SPEED, STATES, refuse_others
-from astraea.traces.readers.table import NO_GPU, NO_TIME, Rows, Table, Unit, frame, read_table, reasons
+from astraea.traces.columns import MAX_TIME, OPTIONAL, POSITIVE, SPEED, STATES
+from astraea.traces.readers.rows import NO_GPU, NO_TIME, Rows, reasons, rows_of
+from astraea.traces.readers.table import Table, Unit, read_table
 
 REQUIRED: Final = ("job_id", "num_gpu", "submit_time", "duration")
 
@@ -46,13 +48,14 @@ NAMES: Final = {"demand": "num_gpu"} | {c: c for c in ("job_id", "tenant", "subm
 
 
 def read_tiresias_csv(
-    path: Path, tenant: str, several: bool, time_unit: str | None, names: Mapping[str, str]
+    path: Path, tenant: str, several: bool, time_unit: str | None, names: Mapping[str, str], strict: bool
 ) -> Rows:
     """Read one file; if it is one of `several`, identifiers become ``file/job_id`` and `user` is the person.
 
-    Jobs of 0 GPUs and of 0 s are set aside. `names` says how the file calls some of `NAMES`.
+    Jobs of 0 GPUs and of 0 s are set aside, and rows that cannot be read unless `strict`. `names` says how the file
+    calls some of `NAMES`.
     """
-    table = _named(read_table(path), names)
+    table = _named(read_table(path, strict=strict), names)
     table.require(REQUIRED)
     told = time_unit or _TOLD.get(frozenset(table.columns))
     if told is None:
@@ -83,7 +86,7 @@ def read_tiresias_csv(
         "deadline": _deadline(table, submit, unit),
         "reason": reasons(len(table), (demand == 0, NO_GPU), (duration == 0, NO_TIME)),
     }
-    return Rows(frame(rows | _extras(table, unit)), table.where)
+    return rows_of(table, rows | _extras(table, unit))
 
 
 def _named(table: Table, names: Mapping[str, str]) -> Table:
@@ -93,7 +96,7 @@ def _named(table: Table, names: Mapping[str, str]) -> Table:
         table.require([theirs])
     columns = {c: v for c, v in table.columns.items() if c not in names.values()}
     columns |= {NAMES[ours]: table.columns[theirs] for ours, theirs in names.items()}
-    return Table(table.path, columns, table.lines)
+    return replace(table, columns=columns)
 
 
 def _deadline(table: Table, submit: FloatArray, unit: Unit) -> FloatArray:
@@ -112,7 +115,7 @@ def _deadline(table: Table, submit: FloatArray, unit: Unit) -> FloatArray:
     elif "expect_time_list" in table.columns:
         # a list "60-90" has a first deadline and later ones of less worth
         first = [v[:1] + v[1:].partition("-")[0] for v in table.words("expect_time_list")]
-        firsts = Table(table.path, {"expect_time_list": np.array(first, dtype=object)}, table.lines)
+        firsts = replace(table, columns={"expect_time_list": np.array(first, dtype=object)})
         wanted = firsts.number("expect_time_list", expected, finite, empty=np.nan)
     if "best_effort" in table.columns:
         flag = table.number("best_effort", "0 or 1", lambda v: (v == 0) | (v == 1), empty=0.0)
@@ -135,6 +138,6 @@ def _extras(table: Table, unit: Unit) -> dict[str, object]:
     if "state" in table.columns:
         state = table.words("state")
         state = np.where(state == "", STATES[0], state).astype(object)
-        refuse_others(state, STATES, "state", table.where)
+        table.check(~np.isin(state.astype(str), STATES), state, "state", f"one of {', '.join(STATES)}")
         out["state"] = state
     return out

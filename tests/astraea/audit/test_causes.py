@@ -232,11 +232,21 @@ def test_limits_that_are_known_are_walls_and_quotas_are_not() -> None:
     for rules, cause in ((usual, Cause.ORDER), (limit, Cause.QUOTA)):
         found = causes(trace, runs, TWO, waits(trace, runs), rules).set_index("job_id").loc["a2"]
         assert (found["cause"], found[cause]) == (cause, 9)
-    assert found["why"].endswith("6 GPUs were free on average, but with it a limit would have been passed")
+    assert found["why"].endswith("for 9 s, a limit of Slurm would have been passed with it, while 6 GPUs were free")
 
 
 def test_a_job_with_a_constraint_never_counts_as_having_room() -> None:
     trace = recorded("a1 4 0 0 10", "a2 8 1 10 14", "b1 1 2 14 16")
     for constraint, cause in (("", Cause.ORDER), ("h100", Cause.GANG)):
-        details = pd.DataFrame({"constraint": ["", "", constraint]})
-        assert explained(dataclasses.replace(trace, details=details)).loc["b1", "cause"] == cause
+        details = pd.DataFrame({"constraint": ["", "", constraint], "flags": ""})
+        found = explained(dataclasses.replace(trace, details=details)).loc["b1"]
+        assert found["cause"] == cause
+    assert "but on nodes that its gang could not have together or that are not h100, or kept" in found["why"]
+
+
+def test_who_started_those_that_went_first() -> None:
+    trace = recorded("a1 4 0 0 6", "a2 8 1 12 16", "a3 2 2 2 12", "a4 2 3 3 12", "b1 1 20 20 21")
+    flags = ["SchedMain", "", "SchedBackfill,StartReceived", "SchedSubmit", ""]
+    details = pd.DataFrame({"constraint": "", "flags": flags})
+    why = explained(dataclasses.replace(trace, details=details)).loc["a2", "why"]
+    assert why.endswith("but for 2 jobs that came later, a3 of a, a4 of a (1 in order of priority, 1 by backfill)")

@@ -27,7 +27,7 @@ from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
 from astraea.traces.trace import Trace
 
-TABLES = ("load", "lease_terms", "overview", "owed", "waits", "waits_by_size", "waits_by_tenant")
+TABLES = ("load", "lease_terms", "overview", "owed", "waits", "waits_by_month", "waits_by_size", "waits_by_tenant")
 RUN = ["--nodes", "4", "--gpus-per-node", "4", "--scheduler", "fifo", "--what-if", "astraea"]
 NAMES = {"t0": "quebec-lab", "t1": "tango<script>alert(1)</script>", "t2": "zulu & $sons$"}
 
@@ -67,7 +67,7 @@ def words(page: str) -> str:
 
 def test_everything_is_there(made: Path) -> None:
     assert {p.name for p in (made / "named").iterdir()} == {
-        "index.html", "audit.json", *(f"{name}.csv" for name in TABLES),
+        "index.html", "audit.json", "audit.prom", *(f"{name}.csv" for name in TABLES),
     }  # fmt: skip
     told = json.loads((made / "named" / "audit.json").read_text())
     assert set(TABLES) < set(told)
@@ -184,7 +184,7 @@ BAD: dict[str, tuple[str, list[str], str]] = {
     "no job that ran": (HEAD + "\n" + WAITING, [], "none of the 1 rows is a job that can be simulated"),
     "a parameter that is none": (log_text(), ["--param", "speed=9"], "unknown parameter 'speed'"),
     "no starts": (GOOD, ["--time-unit", "s"], "not tell when job '1' started"),
-    "a bad row": (log_text().replace("gpu|normal|2026", "gpu|normal|soon", 1), [], "line 2: Submit must be a time"),
+    "a bad row": (log_text().replace("|normal|2", "|normal|soon", 1), ["--strict"], "line 2: Submit must be a time"),
 }
 
 

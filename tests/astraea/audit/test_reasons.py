@@ -53,9 +53,12 @@ def test_which_of_the_two_is_shown_and_how_often_they_agree() -> None:
     causes, reasons, shown, agree = zip(*SHOWN, strict=True)
     trace = of_reasons(*reasons)
     waits = pd.DataFrame({"job_id": [*trace.job_id, "b9"], "cause": [*causes, Cause.ORDER], "wait": range(1, 10)})
+    waits[Cause.QUOTA] = 0.0
     table = beside(waits, trace)
     assert table["shown"].tolist() == [*shown, Cause.ORDER]
     assert table["told"].tolist()[-1] == ""  # nobody knows of one that waits still
+    briefly = beside(waits.assign(**{Cause.QUOTA: 0.5}), trace)["shown"].tolist()
+    assert briefly == [Cause.QUEUE if text == "Slurm: a limit" else text for text in table["shown"]]
     counts, number, time = agreement(table)
     assert counts.loc[Cause.QUEUE].to_dict() == {t: int(t in (Told.QUEUE, Told.LIMIT)) for t in Told}
     assert number == pytest.approx(agree.count(True) / 7)
@@ -66,7 +69,7 @@ def test_which_of_the_two_is_shown_and_how_often_they_agree() -> None:
 def test_a_log_without_reasons_is_not_held_against_any(reasons: list[str]) -> None:
     trace = of_reasons(*reasons) if reasons else recorded("a0 1 0 1 2", "a1 1 0 1 2")
     waits = pd.DataFrame({"job_id": ["a0", "a1"], "cause": [Cause.QUOTA, Cause.QUEUE], "wait": [1.0, 2.0]})
-    table = beside(waits, trace)
+    table = beside(waits.assign(**{Cause.QUOTA: 0.0}), trace)
     assert table["shown"].tolist() == waits["cause"].tolist()
     counts, number, time = agreement(table)
     assert counts.empty and math.isnan(number) and math.isnan(time)

@@ -25,15 +25,15 @@ from astraea.cluster.simulate import simulate
 from astraea.traces.trace import Trace
 
 VARIANTS = [
-    *(name for name in POLICIES if name not in ("decayed-usage", "kai", "slurm")),
+    *(name for name in POLICIES if name not in ("decayed-usage", "kueue-afs", "slurm")),
     "decayed-usage,half_life=3000",
-    "kai,half_life=3000",
+    "kueue-afs,usage_half_life_time=3000",
     "slurm,half_life=3000,interval=10",
     "tiresias-l,queues=3,threshold=2000,growth=4,promote=1",
     "tiresias-l,queues=3,threshold=2000,growth=4,immediate=1",
     "astraea,tenant_window=7200,idle_guard=0.2,starvation=3600,early_lease=300,renewal_bonus=0.1,deadline_bonus=0.3",
     "astraea-released,job_order=2,delay_threshold=500",
-    "kai,deserved=0,half_life=3000,k_value=2",
+    "kai,deserved=0,half_life=3000,k_value=2,min_runtime=300",
     "slurm,half_life=3000,interval=5,backfill=1,limit=1.5,weight_jobsize=50000,favor_small=1",
     "gandiva-fair,others_fill=1",
     "gandiva-fair,others_fill=1,quanta=1",

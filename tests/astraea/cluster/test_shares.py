@@ -1,4 +1,4 @@
-"""AlloX, Gandiva_fair, usage that decays and KAI: schedules small enough to draw, and what each of them promises."""
+"""AlloX, Gandiva_fair and usage that decays: schedules small enough to draw, and what each of them promises."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from schedules import check, jobs, simulated, small_state, trace_of
 from scipy.optimize import linear_sum_assignment
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.engine.accounting import change_active, change_held, tenant_decayed
-from astraea.cluster.policies.kai import Parameters, fair_shares
+from astraea.cluster.engine.accounting import change_held, tenant_decayed
 from astraea.core.result import Result
 
-KAI = {"lease_term": 1000, "half_life": 1e9}
 SCHEDULES: dict[str, tuple[Any, ...]] = {
     "allox: shortest first by GPU-time to the end, and gangs are passed over": (
         "allox", 3, {},
@@ -61,45 +59,6 @@ SCHEDULES: dict[str, tuple[Any, ...]] = {
         "a1 1 0 60  |...S==...R==",
         "b2 1 0 60  |S==...R==",
         "b3 1 30 30 |   S==",
-    ),
-    "kai: the queue furthest below its share goes first": (
-        "kai", 2, KAI,
-        "a0 1 0 30 |S==",
-        "a1 1 0 30 |...S==",
-        "b2 1 0 30 |S==",
-    ),
-    "kai: small jobs pass a gang that does not fit": (
-        "kai", 6, KAI,
-        "a0 2 0 100 |S=========",
-        "b1 3 0 100 |S=========",
-        "a2 3 10 50 | .........S====",
-        "a3 1 10 50 | S====",
-    ),
-    "kai: a queue below its share reclaims the youngest of one above": (
-        "kai", 4, KAI,  # a holds all; b comes and is owed two: a's two youngest leave, and lose what they did
-        "a0 1 0 100  |S=========",
-        "a1 1 0 100  |S=========",
-        "a2 1 10 100 | S===...R=========",
-        "a3 1 20 100 |  S==...R=========",
-        "b4 2 50 30  |     S==",
-    ),
-    "kai: nobody reclaims from who is not above its share": (
-        "kai", 6, KAI,  # b's jobs are the youngest, but a holds twice its share
-        "a0 2 0 100  |S=========",
-        "a1 1 0 100  |S=====..R=========",
-        "a2 1 0 100  |S====....R=========",
-        "b3 1 10 100 | S=========",
-        "b4 1 10 100 | S=========",
-        "c5 1 50 30  |     S==",
-        "c6 1 50 30  |     .S==",  # a queue reclaims for one job at a round
-    ),
-    "kai: nobody reclaims beyond its share, deserved or fair": (
-        # b holds one of the two GPUs that it is owed: for its gang of two it takes nothing from a
-        "kai", 4, KAI | {"deserved": [1, 0], "k_value": 0},
-        "a0 2 0 100  |S=========                |S=========",
-        "a1 2 0 100  |S===......R=========      |S====.....R=========",
-        "b2 1 40 200 |    S===================  |    .S===================",  # fair is what is wanted, until b3 comes
-        "b3 2 50 30  |     ...............S==   |     ...............S==",
     ),
 }  # fmt: skip
 
@@ -217,33 +176,3 @@ def test_the_tenant_with_the_least_decayed_usage_goes_first(half_life: float, fi
     rows = jobs("b0 1 0 400", "c1 1 0 3000", "c2 1 0 3000", "a3 1 700 100", "a4 1 750 50", "b5 1 750 50")
     table = simulated(rows, 3, "decayed-usage", lease_term=1000, half_life=half_life).jobs
     assert table.loc[table["first_start_time"] == 800, "job_id"].tolist() == [first]
-
-
-@pytest.mark.parametrize(
-    "demands, weights, deserved, k, shares",
-    [
-        ([8, 8], [1, 1], 1.0, 0.0, [4, 4]),
-        ([8, 1], [1, 1], 1.0, 0.0, [7, 1]),  # what b does not want goes to a
-        ([8, 8, 1], [1, 1, 1], 0.5, 0.0, [3.5, 3.5, 1]),
-        ([2, 1], [1, 1], 1.0, 0.0, [2, 1]),
-        # W is a half each and U is 1 and 0, so P is 1/2 - k/2 and 1/2 + k/2
-        ([8, 8], [1, 1], 0.0, 0.0, [4, 4]),
-        ([8, 8], [1, 1], 0.0, 0.5, [2, 6]),
-        ([8, 8], [1, 1], 0.0, 1.0, [0, 8]),
-        ([8, 8], [1, 1], 0.0, 9.0, [0, 8]),
-        ([8, 8], [3, 1], 1.0, 9.0, [6, 2]),  # a deserved quota is not touched by usage
-    ],
-)
-def test_fair_shares_of_kai(
-    demands: list[int], weights: list[float], deserved: float, k: float, shares: list[float]
-) -> None:
-    """Tenants a, b, ... ask for so many GPUs of eight, and a held all of them so far."""
-    names = [tenant for tenant, demand in zip("abc", demands, strict=False) for _ in range(demand)]
-    trace = trace_of(jobs(*(f"{t}{k} 1 0 10" for k, t in enumerate(names))), dict(zip("abc", weights, strict=False)))
-    s, _ = small_state(trace, Cluster(1, 8), decay=math.log(2) / 100)
-    for j in range(len(trace)):
-        change_active(s, j, 1, 0.0)
-    change_held(s, 0, 8, 0.0)
-    s.clock[0].now = 250.0
-    p = Parameters(deserved=deserved, k_value=k, half_life=100)
-    np.testing.assert_allclose(fair_shares(s, p), shares, rtol=1e-12)

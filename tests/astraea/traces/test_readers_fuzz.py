@@ -1,4 +1,7 @@
-"""Bytes in, jobs or one sentence out: whatever is in a file, a reader gives a trace or an `InputError` with a place."""
+"""Bytes in, jobs or one sentence out: whatever is in a file, a reader gives a trace or an `InputError` with a place.
+
+Each row of the file is a job, a part of one, or listed with the reason why it is none.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,6 @@ from hypothesis import strategies as st
 from astraea.core.errors import InputError
 from astraea.traces.describe import describe_text
 from astraea.traces.readers import FORMATS, TIME_UNITS, read_trace, slurm, swf
-from astraea.traces.readers.table import read_text
 
 
 class Sample(NamedTuple):
@@ -46,10 +48,13 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     ],
     "slurm": [
         Sample({"log": good.SACCT}, "|", tuple({"tenant": who} for who in slurm.TENANTS if who != "top-account")),
-        Sample({"log": json.dumps(good.SACCT_JSON)}),
+        Sample({"log": good.SACCT_WIDE}, "|", ({}, {"resource": "cpu"}, {"resource": "gres/gpu:a100"})),
+        Sample({"log": good.SACCT.partition("\n")[2]}, "|", ({"columns": good.SACCT.split("\n", 1)[0].split("|")},)),
+        Sample({"log": json.dumps(good.SACCT_JSON)}, options=({}, {"resource": "node"})),
         Sample({"log": good.SACCT, "weights": good.SSHARE}, "|", ({}, {"tenant": "top-account"})),
     ],
-    "swf": [Sample({"log": good.SWF}, " ", tuple({"tenant": who} for who in swf.TENANTS))],
+    "swf": [Sample({"log": text}, " ", tuple({"tenant": who} for who in swf.TENANTS))
+            for text in (good.SWF, good.SWF.replace(" -1 -1\n", " -1 -1 4 0 0\n"))],
 }
 assert set(SAMPLES) == set(FORMATS)
 
@@ -115,7 +120,7 @@ def spoilt(draw: st.DrawFn, known: str) -> tuple[dict[str, bytes], dict[str, Any
     between = sample.between if name == "log" else "|" if text == good.SSHARE else ","
     text = draw(pieces(text) | (members(text) if is_json else cells(text, between)))
     files = {n: (text if n == name else t).encode("utf-8", "replace") for n, t in sample.files.items()}
-    return files, draw(st.sampled_from(sample.options))
+    return files, {**draw(st.sampled_from(sample.options)), "strict": draw(st.booleans())}
 
 
 def survives(files: dict[str, bytes], known: str | None, **options: Any) -> None:
@@ -139,9 +144,21 @@ def survives(files: dict[str, bytes], known: str | None, **options: Any) -> None
         assert (trace.tenant >= 0).all() and len(set(trace.job_id)) == len(trace)
         if trace.recorded is not None:
             assert set(trace.recorded["job_id"]) == set(trace.job_id)
-        text = read_text(Path(folder) / "log")
-        if known == "slurm" and not text.lstrip().startswith("{"):  # each row is a job, or set aside
-            assert len(trace) + len(trace.excluded_jobs) == sum(bool(row.strip()) for row in text.splitlines()) - 1
+        rows = rows_in((Path(folder) / "log").read_bytes().decode("utf-8-sig", "replace"), known, "columns" in options)
+        assert rows is None or len(trace) + len(trace.excluded_jobs) == rows
+
+
+def rows_in(text: str, known: str | None, has_no_head: bool) -> int | None:
+    """How many rows there are in a log; None where that takes the reader itself to say."""
+    lines = sum(bool(row.strip()) for row in text.split("\n"))
+    if known == "slurm" and text.lstrip().startswith("{"):
+        found = json.loads(text)["jobs"] if text.count('"jobs"') == 1 else None
+        return None if found is None else len(found)
+    if known == "slurm":
+        return lines - (not has_no_head)
+    if known == "swf":
+        return sum(bool(row.partition(";")[0].strip()) for row in text.split("\n"))
+    return lines - 1 if known == "tiresias-csv" and '"' not in text else None
 
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -162,3 +179,15 @@ def test_spoilt_files(known: str, data: st.DataObject) -> None:
 def test_any_bytes(known: str | None, data: bytes) -> None:
     beside = {name: text.encode() for name, text in SAMPLES[known or "helios"][0].files.items() if name != "weights"}
     survives(beside | {"log": data}, known)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("known", "many"), [("slurm", 6000), ("swf", 2000), ("tiresias-csv", 2000)])
+def test_ten_thousand_spoilt_logs(known: str, many: int) -> None:
+    @given(data=st.data())
+    @settings(max_examples=many, suppress_health_check=SLOW, deadline=None)
+    def each(data: st.DataObject) -> None:
+        files, options = data.draw(spoilt(known))
+        survives(files, known, **options)
+
+    each()

@@ -30,7 +30,7 @@ SHARE = "share must be a number above 0, got"
 def refused(path: Path, **options: Any) -> str:
     """The message, which must be one sentence on one line."""
     with pytest.raises(InputError) as caught:
-        read_trace(path, **options)
+        read_trace(path, strict=True, **options)
     message = str(caught.value)
     assert "\n" not in message and "Traceback" not in message
     return message
@@ -157,12 +157,12 @@ SPOILT: dict[str, list[tuple[str, str, str]]] = {
         ("\n7|", "\nx1|", 'line 2: JobID must be a number, as 12, 12_3, 12+1 or 12.batch, got "x1"'),
         ("|COMPLETED|", "|DREAMING|", "line 2: State must be one of PENDING"),
         ("T12:00:05|", "Tnoon|", "line 2: Start must be a time YYYY-MM-DDTHH:MM:SS"),
-        ("T12:09:00|", "T12:00:04|", "line 2: End must be no time before Start"),
+        ("T12:09:00|", "T12:00:04|", "line 2: End must be a time from Start on"),
         ("2026-03-01T12:09:00|", "Unknown|", "line 2: End must be a time, as the job has ended"),
         ("2026-03-01T12:00:00|", "Unknown|", "line 2: Submit must be a time, got"),
         ("|60|", "|soon|", "line 2: TimelimitRaw must be a whole number of minutes, or UNLIMITED"),
         ("gpu=4\n", "gpu=4|more\n", "line 2: expected 11 columns, got 12; is there a | in a job's name?"),
-        ("gpu=4\n", "gpu=9999999\n", "line 2: AllocTRES must be at most 1000000 GPUs"),
+        ("gpu=4\n", "gpu=9999999\n", "line 2: AllocTRES must be a whole number of GPUs, at most 1000000, got 9999999"),
         ("|Account|", "|Konto|", "line 1: column 'Account' is missing; found JobID, Konto"),
         ("|ReqTRES|AllocTRES", "|A|B", "line 1: the columns AllocTRES and ReqTRES are missing, which tell the GPUs"),
     ],
@@ -181,7 +181,13 @@ SPOILT: dict[str, list[tuple[str, str, str]]] = {
     "shares": [
         ("south,2", "south,0", f'line 3: {SHARE} "0"'),
         ("south,2", "north,2", 'line 3: name must be unique, got "north"'),
-        ("name,share\nnorth,1\nsouth,2", "name\nx", "line 1: a share file has two columns, tenant and weight;"),
+        ("name,share\nnorth,1\nsouth,2", "name\nx", "line 1: a share file has tenant and weight, then any of parent, "),
+        ("share\nnorth,1\nsouth,2", "share,due\nx,1,2", "line 1: a share file has tenant and weight, then any of "),
+        ("share\nnorth,1\nsouth,2", "share,quota\nx,1,-1", "line 2: quota must be a number of GPUs of at least 0"),
+        ("share\nnorth,1\nsouth,2", "share,limit\nx,1,all", "line 2: limit must be a number of GPUs of at least 0"),
+        ("share\nnorth,1\nsouth,2", "share,priority\nx,1,.5", "line 2: priority must be a whole number, or nothing"),
+        ("share\nnorth,1\nsouth,2", "share,parent\nx,1,y", "the parent y of x has no row"),
+        ("share\nnorth,1\nsouth,2", "share,parent\nx,1,y\ny,1,x", "y is its own parent, or above it"),
     ],
 }
 

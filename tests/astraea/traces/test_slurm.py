@@ -16,7 +16,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
 from astraea.core.errors import InputError
 from astraea.traces.readers import read_trace, slurm
-from astraea.traces.readers.table import NO_GPU, NO_TIME
+from astraea.traces.readers.rows import NO_GPU, NO_TIME
 from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
 
@@ -87,13 +87,14 @@ def test_typed_gpus(tmp_path: Path) -> None:
 def test_details(tmp_path: Path) -> None:
     head = "JobID|Account|Submit|Start|End|State|AllocTRES|ReqTRES|ReqMem|NNodes|NodeList|Reason|Flags|Priority"
     moments = "|".join(map(at, (0, 1, 9)))
-    one = f"1|vision|{moments}|COMPLETED|cpu=8,gres/gpu:a100=4|cpu=4,mem=1.5G|512Mn|2|n[1-2]|None|SchedMain|17"
-    two = f"2|speech|{moments}|COMPLETED|gres/gpu=1||512Mn|2|None assigned|QOSMaxJobsPerUserLimit||"
+    one = f"1|vision|{moments}|COMPLETED|gres/gpu=4|cpu=4,mem=1.5G,gres/gpu:a100=4|512Mn|2|n[1-2]|None|SchedMain|17"
+    two = f"2|speech|{moments}|COMPLETED|gres/gpu:v100=1|gres/gpu=1|512Mn|2|None assigned|QOSMaxJobsPerUserLimit||"
     details = read(tmp_path, one, two, head=head).details
     assert details is not None
     assert details.astype(object).where(details.notna(), None).to_dict("list") == {
         "account": ["vision", "speech"], "user": ["", ""], "partition": ["", ""], "qos": ["", ""],
-        "constraint": ["", ""], "gpu_type": ["a100", ""], "cpus": [4, None], "memory": [1536, 1024], "nodes": [2, 2],
+        "constraint": ["", ""], "gpu_type": ["a100", ""], "gpus": [4, 1], "cpus": [4, None],
+        "memory": [1536, 1024], "nodes": [2, 2],
         "node_list": ["n[1-2]", ""], "reason": ["", "QOSMaxJobsPerUserLimit"], "flags": ["SchedMain", ""],
         "priority": [17, None], "restarts": [None, None],
     }  # fmt: skip
@@ -181,9 +182,10 @@ def test_tenants_by_choice(tmp_path: Path) -> None:
         assert read(tmp_path, *rows, tenant=chosen).tenants == tenants
 
 
-def test_the_tree_of_accounts_gives_the_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_the_whole", [True, False])  # as without and with Fair Tree
+def test_the_tree_of_accounts_gives_the_weights(in_the_whole: bool, tmp_path: Path) -> None:
     shares = tmp_path / "sshare.txt"
-    shares.write_text("""Account|User|RawShares|NormShares|RawUsage|EffectvUsage|FairShare
+    text = """Account|User|RawShares|NormShares|RawUsage|EffectvUsage|FairShare
 root|||0.000000|1445|1.000000|
  root|root|1|0.200000|0|0.000000|1.000000
  lab||3|0.600000|149|0.103423|
@@ -191,10 +193,14 @@ root|||0.000000|1445|1.000000|
    vision|ann|1|1.000000|149|1.000000|0.500000
   speech||1|0.200000|57|0.039445|
  nlp||1|0.200000|1238|0.857132|
-""")
+"""
+    if not in_the_whole:
+        text = text.replace("|2|0.400000", "|2|0.666667").replace("speech||1|0.200000", "speech||1|0.333333")
+    shares.write_text(text)
     rows = row("1", 0, 1, 9), row("2", 0, 1, 9, account="speech")
     leaves = read(tmp_path, *rows, weights=shares)
-    assert dict(zip(leaves.tenants, leaves.tenant_weight, strict=True)) == {"nlp": 0.2, "speech": 0.2, "vision": 0.4}
+    found = dict(zip(leaves.tenants, leaves.tenant_weight, strict=True))
+    assert found == pytest.approx({"nlp": 0.2, "speech": 0.2, "vision": 0.4}, abs=1e-6)
     tops = read(tmp_path, *rows, weights=shares, tenant="top-account")
     assert dict(zip(tops.tenants, tops.tenant_weight, strict=True)) == {"lab": 0.6, "nlp": 0.2}
     assert tops.frame["tenant"].tolist() == ["lab", "lab"]

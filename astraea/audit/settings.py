@@ -1,0 +1,217 @@
+"""The cluster's own settings on the page: what was read, what the replay keeps to, and what it does not, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import pandas as pd
+
+from astraea.audit.parts import Part, section, table_of
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
+from astraea.cluster.policy import Policy
+from astraea.cluster.rules import Rules
+from astraea.cluster.site import Site
+from astraea.cluster.site_clock import clock
+from astraea.cluster.site_rules import rules
+from astraea.core.text import counted
+from astraea.traces.trace import Trace
+
+MODELLED: Final = {
+    "prioritytype": "PriorityType", "prioritydecayhalflife": "PriorityDecayHalfLife",
+    "prioritycalcperiod": "PriorityCalcPeriod", "prioritymaxage": "PriorityMaxAge",
+    "priorityfavorsmall": "PriorityFavorSmall", "priorityweightfairshare": "PriorityWeightFairshare",
+    "priorityweightage": "PriorityWeightAge", "priorityweightjobsize": "PriorityWeightJobSize",
+    "priorityweightqos": "PriorityWeightQOS", "priorityweightpartition": "PriorityWeightPartition",
+    "priorityweighttres": "PriorityWeightTRES", "schedulertype": "SchedulerType",
+    "accountingstorageenforce": "AccountingStorageEnforce", "boot_time": "BOOT_TIME",
+}  # fmt: skip
+"""Settings that the replay keeps to, as the manual page spells them."""
+
+MODELLED_FLAGS: Final = (
+    "MAX_TRES", "NO_NORMAL_QOS", "NO_NORMAL_PART", "SMALL_RELATIVE_TO_TIME", "FAIR_TREE", "CALCULATE_RUNNING",
+)  # fmt: skip
+"""`PriorityFlags` that it keeps to, or that make no difference to who waits."""
+
+MODELLED_PARAMETERS: Final = (
+    "bf_interval", "sched_interval", "batch_sched_delay", "bf_resolution", "bf_window", "bf_max_job_test", "max_job_bf",
+    "bf_job_part_count_reserve",
+)  # fmt: skip
+"""`SchedulerParameters` that it keeps to."""
+
+NOT_MODELLED: Final = {
+    "preempttype": ("PreemptType", "nobody is preempted"),
+    "prioritysitefactorplugin": ("PrioritySiteFactorPlugin", "the site's part of a priority is not known"),
+    "priorityusageresetperiod": ("PriorityUsageResetPeriod", "usage is never set to 0"),
+    "priorityweightassoc": ("PriorityWeightAssoc", "priorities of associations do not count"),
+    "fairsharedampeningfactor": ("FairShareDampeningFactor", "has no part in Fair Tree"),
+    "topologyplugin": ("TopologyPlugin", "switches are not known"),
+    "licenses": ("Licenses", "are not counted"),
+    "jobsubmitplugins": ("JobSubmitPlugins", "what they changed is in the log, what they refused is not"),
+    "suspendprogram": ("SuspendProgram", "nodes are never asleep"),
+    "nodefeaturesplugins": ("NodeFeaturesPlugins", "features do not change"),
+    "completewait": ("CompleteWait", "nodes are free as soon as a job has ended"),
+    "burstbuffertype": ("BurstBufferType", "is not counted"),
+    "federationparameters": ("FederationParameters", "other clusters are not known"),
+}  # fmt: skip
+"""Settings that would change who waits, and what the replay does instead."""
+
+_USUAL: Final = (
+    "", "none", "(null)", "0", "no", "off", "preempt/none", "topology/default", "topology/flat", "0 sec", "1",
+)  # fmt: skip
+
+_QOS: Final = {
+    "grptresmins": "GrpTRESMins", "grptresrunmins": "GrpTRESRunMins", "grpwall": "GrpWall",
+    "maxtresmins": "MaxTRESMins", "maxtresrunminspu": "MaxTRESRunMinsPU", "maxtresrunminspa": "MaxTRESRunMinsPA",
+    "preempt": "Preempt", "usagethres": "UsageThres", "flags": "Flags", "limitfactor": "LimitFactor",
+}  # fmt: skip
+_ACCOUNT: Final = {"grptresmins": "GrpTRESMins", "grptresrunmins": "GrpTRESRunMins", "grpwall": "GrpWall"}
+_PARTITION: Final = {
+    "oversubscribe": "OverSubscribe", "exclusiveuser": "ExclusiveUser", "exclusive": "Exclusive", "lln": "LLN",
+    "maxcpuspernode": "MaxCPUsPerNode", "preemptmode": "PreemptMode",
+}  # fmt: skip
+
+
+class Plan(NamedTuple):
+    """What is simulated of a site, and where that comes from."""
+
+    site: Site
+    cluster: Cluster
+    own: Policy
+    rules: Rules | None
+    doubts: list[str]
+    given: Mapping[str, Any]  #: parameters that the user gave
+
+
+def plan_of(site: Site, trace: Trace, scheduler: str, given: Mapping[str, Any], cluster: Cluster) -> Plan:
+    """Plan the replay of a log under a scheduler with the parameters that were given, else those of the site.
+
+    `cluster` is that of the site where it names nodes. `InputError` as of the scheduler.
+    """
+    own = get_policy(scheduler)
+    parameters: dict[str, Any] = dict(site.parameters) if scheduler == "slurm" else {}
+    if "calc_period" in own.parameters:
+        period = float({**own.parameters, **parameters, **given}["calc_period"])
+        parameters |= clock(site, trace, period)
+    own = own(**{name: v for name, v in parameters.items() if name in own.parameters} | dict(given))
+    if not site.files and not site.classes:
+        return Plan(site, cluster, own, None, [], given)
+    resolved = rules(site, trace, cluster)
+    return Plan(site, cluster, own, resolved.rules, resolved.doubts, given)
+
+
+def the_settings(plan: Plan, anonymize: bool = False) -> dict[str, Any]:
+    """Make the section of the page; without names of accounts, users and files if they are not to be told."""
+    site, title = plan.site, "The settings of the cluster"
+    hidden = ("limit", *(("weight_jobsize", "favor_small") if site.conf.settings else ()))  # parts of the rules
+    shown = {name: value for name, value in plan.own.as_text.items() if name not in hidden}
+    used = pd.DataFrame({"parameter": shown.keys(), "value": [str(value) for value in shown.values()]})
+    if not site.files and not site.classes:
+        return section(title, *_assumed(plan), table_of(used))
+    nodes, of = counted(len(site.nodes), "node"), counted(len(site.partitions), "partition")
+    accounts = sum(not a.user for a in site.accounts.associations)
+    what = counted(len(site.files), "file") if anonymize else ", ".join(site.files) or "nodes of --node-class"
+    read = (
+        f"Read: {what}, with {counted(len(site.conf.settings), 'setting')}, "
+        f"{nodes} with GPUs, {of}, {counted(accounts, 'account')} and {len(site.accounts.qos)} QOS."
+    )
+    kept, not_kept = list(_modelled(site)), list(_not_modelled(site))
+    unread = [*site.conf.unread, *site.accounts.unread]
+    if anonymize:
+        kept, not_kept = [row for row in kept if not _is_named(row)], [row for row in not_kept if not _is_named(row)]
+        unread = [f"{counted(len(unread), 'line')} could not be read."] if unread else []
+    parts: list[Part] = [read]
+    if plan.doubts or unread:
+        parts.append({"lines": [*plan.doubts, *unread]})
+    if kept:
+        parts += ["The replay keeps to:", table_of(pd.DataFrame(kept, columns=["setting", "value"]))]
+    parts += ["Parameters of the replay:", table_of(used)]
+    if not_kept:
+        parts += [
+            "The replay does not keep to:",
+            table_of(pd.DataFrame(not_kept, columns=["setting", "value", "instead"])),
+        ]
+    else:
+        parts.append("No setting that decides who waits is left out.")
+    if not site.conf.settings:
+        parts += _assumed(plan)
+    return section(title, *parts)
+
+
+def _is_named(row: Sequence[str]) -> bool:
+    """Whether a row names an account, a user or a node."""
+    return row[0].startswith(("account ", "user ", "State"))
+
+
+def _assumed(plan: Plan) -> list[Part]:
+    """What stands in for settings that were not given."""
+    return [
+        f"Weights and times of {plan.own.name} are those that were given (--param), else this program's own: no "
+        "slurm.conf was given (--slurm-conf). All jobs may run on all nodes, all accounts are on one level and no "
+        "limits are known where no settings say otherwise.",
+    ]
+
+
+def _modelled(site: Site) -> Iterator[tuple[str, str]]:
+    """Yield settings that the replay keeps to."""
+    for name, spelled in MODELLED.items():
+        if value := site.setting(name):
+            yield spelled, value
+    for flag in sorted(site.flags & set(MODELLED_FLAGS)):
+        yield "PriorityFlags", flag
+    for name, value in site.scheduling.items():
+        if name in MODELLED_PARAMETERS:
+            yield f"SchedulerParameters {name}", value
+    for name, partition in site.partitions.items():
+        billing = ", ".join(f"{tres}={weight:g}" for tres, weight in partition.billing.items())
+        yield f"partition {name}", (
+            f"{counted(int(partition.nodes.sum()), 'node')}, PriorityTier {partition.tier}, PriorityJobFactor "
+            f"{partition.factor:g}{f', QOS {partition.qos}' * bool(partition.qos)}"
+            f"{f', TRESBillingWeights {billing}' * bool(billing)}"
+        )
+    shown = {"priority": "Priority", "usagefactor": "UsageFactor", "grptres": "GrpTRES", "grpjobs": "GrpJobs"}
+    shown |= {"maxtrespu": "MaxTRESPerUser", "maxjobspu": "MaxJobsPerUser"}
+    shown |= {"maxtrespa": "MaxTRESPerAccount", "maxjobspa": "MaxJobsPerAccount"}
+    for name, fields in site.accounts.qos.items():
+        yield f"QOS {name}", ", ".join(f"{shown[key]} {fields[key]}" for key in shown if fields.get(key))
+    for a in site.accounts.associations:
+        limits = [f"{spelled} {a.fields[key]}" for key, spelled in _LIMITS.items() if a.fields.get(key)]
+        if limits and site.is_enforced:
+            yield f"{'user' if a.user else 'account'} {a.user or a.account}", ", ".join(limits)
+
+
+_LIMITS: Final = {"grptres": "GrpTRES", "grpjobs": "GrpJobs", "maxjobs": "MaxJobs"}
+
+
+def _not_modelled(site: Site) -> Iterator[tuple[str, str, str]]:
+    """Yield settings that would change who waits, and that the replay does not keep to."""
+    for name, (spelled, instead) in NOT_MODELLED.items():
+        if (value := site.setting(name)).lower() not in _USUAL:
+            yield spelled, value, instead
+    for flag in sorted(site.flags - set(MODELLED_FLAGS)):
+        yield "PriorityFlags", flag, "is not looked at"
+    for name, value in site.scheduling.items():
+        if name not in MODELLED_PARAMETERS:
+            yield f"SchedulerParameters {name}", value, "is not looked at"
+    if "memory" in site.setting("selecttypeparameters").lower():
+        value = site.setting("selecttypeparameters")
+        yield "SelectTypeParameters", value, "memory limits where a job fits, not how many fit there together"
+    if "linear" in site.setting("selecttype"):
+        yield "SelectType", site.setting("selecttype"), "jobs share nodes"
+    parts = (
+        ("partition", site.conf.partitions, _PARTITION),
+        ("QOS", site.accounts.qos, _QOS),
+        ("account", {a.account: a.fields for a in site.accounts.associations if not a.user}, _ACCOUNT),
+    )
+    for what, things, fields in parts:
+        for name, of in things.items():
+            for key, spelled in fields.items():
+                if (value := of.get(key, "")).lower() not in (*_USUAL, "unlimited", "1.000000", "cluster"):
+                    yield f"{what} {name}", f"{spelled} {value}", "is not looked at"
+    if len({of.get("weight", "1") for of in site.conf.nodes.values()}) > 1:
+        yield "Weight", "of nodes", "nodes of the same kind are alike"
+    states = {name: of.get("state", "").upper() for name, of in site.conf.nodes.items()}
+    if down := [name for name, state in states.items() if "DOWN" in state or "DRAIN" in state]:
+        some = ", ".join(down[:5]) + " ..." * (len(down) > 5)
+        yield "State of nodes", some, "nodes that are down or drained now are up in the replay"

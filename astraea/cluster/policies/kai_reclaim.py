@@ -1,0 +1,135 @@
+"""KAI's reclaim: which job may claim what queues hold beyond their due, whose jobs may be evicted for it, and how many.
+
+Source: the behaviour of KAI's packages reclaimable and strategies (github.com/kai-scheduler/KAI-Scheduler, v0.17). Its
+documentation still says that saturation keeps its order, which has not been so since v0.8.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from astraea.cluster.engine.state import F, I
+from astraea.cluster.policies.kai_division import Queues
+from astraea.cluster.policies.kai_order import allocatable, stays_within_deserved
+from astraea.core.compilation import compiled, inlined
+
+
+@inlined
+def may_reclaim(q: Queues, i: int, job: F, preemptible: bool) -> bool:
+    """Tell if queue `i` may claim the resources of a job, shape (R,): it stays within its fair share."""
+    within = (q.allocated[i] + job <= q.share[i]).all()
+    return within and (preemptible or (q.fixed[i] + job <= q.deserved[i]).all())
+
+
+@inlined
+def siblings(q: Queues, i: int, v: int) -> tuple[int, int]:
+    """Return the first two different queues on the ways from the top to two queues; the upper one twice if none are."""
+    deeper = depth(q, i) - depth(q, v)
+    for _ in range(deeper):
+        i = q.parent[i]
+    for _ in range(-deeper):
+        v = q.parent[v]
+    while q.parent[i] != q.parent[v]:
+        i, v = q.parent[i], q.parent[v]
+    return i, v
+
+
+@inlined
+def depth(q: Queues, i: int) -> int:
+    """Return how many queues are above a queue."""
+    above = 0
+    while q.parent[i] >= 0:
+        i = q.parent[i]
+        above += 1
+    return above
+
+
+@compiled
+def is_candidate(q: Queues, i: int, job: F, v: int) -> bool:
+    """Tell if jobs of queue `v` may be evicted for a job of queue `i`."""
+    own, other = siblings(q, i, v)
+    if stays_within_deserved(q, own, job):
+        return could_exceed_deserved(q, other, job)
+    return exceeds_allocatable(q, other, q.allocated[other])
+
+
+@inlined
+def could_exceed_deserved(q: Queues, v: int, job: F) -> bool:
+    """Tell if, of the resources that a job needs, a queue holds more than its quota of one, or less of none."""
+    has_less = False
+    for r in range(len(job)):
+        if job[r] > 0 and q.allocated[v, r] > q.deserved[v, r]:
+            return True
+        has_less = has_less or (job[r] > 0 and q.allocated[v, r] < q.deserved[v, r] < np.inf)
+    return not has_less
+
+
+@inlined
+def exceeds_allocatable(q: Queues, v: int, held: F) -> bool:
+    """Tell if a queue that holds so much has more of a resource than it may claim."""
+    for r in range(len(held)):
+        if held[r] > allocatable(q, v, r):
+            return True
+    return False
+
+
+@inlined
+def exceeds_deserved(q: Queues, v: int, held: F) -> bool:
+    """Tell if a queue that holds so much has more of a resource than its quota."""
+    return (held > q.deserved[v]).any()
+
+
+@compiled
+def may_lose(q: Queues, i: int, job: F, v: int, left: F) -> bool:
+    """Tell if queue `v` may lose a victim, as every queue has as much as `left`, shape (Q, R), before it is taken.
+
+    It may to keep fair shares, or to give queue `i` its quota; what it has afterwards does not matter. Queues of
+    different parents are judged by those above them that are siblings.
+    """
+    own, other = siblings(q, i, v)
+    if exceeds_allocatable(q, other, left[other]):
+        return True
+    return stays_within_deserved(q, own, job) and exceeds_deserved(q, other, left[other])
+
+
+@compiled
+def is_reclaimable(q: Queues, i: int, job: F, preemptible: bool, queues: I, victims: F, multiplier: float) -> bool:
+    """Tell if a job of queue `i` may have the place of victims, shape (V, R), of these queues, taken in this order."""
+    left = q.allocated.copy()
+    involved, loses = np.zeros(left.shape, np.bool_), np.zeros(len(left), np.bool_)
+    for k in range(len(queues)):
+        v = queues[k]
+        if not may_lose(q, i, job, v, left):
+            return False
+        while v >= 0:
+            left[v] -= victims[k]
+            involved[v] |= victims[k] > 0
+            loses[v] = True
+            v = q.parent[v]
+    while i >= 0:
+        for v in np.flatnonzero(loses):
+            if v != i and q.parent[v] == q.parent[i] and upsets(q, i, job, v, left, involved[v], multiplier):
+                return False
+        if not (preemptible or (q.fixed[i] + job <= q.deserved[i]).all()):
+            return False
+        i = q.parent[i]
+    return True
+
+
+@inlined
+def upsets(q: Queues, i: int, job: F, v: int, left: F, involved: F, multiplier: float) -> bool:
+    """Tell if queue `i` with its job would be above its share, and not less saturated than its sibling then is."""
+    for r in range(len(job)):
+        if (involved[r] or job[r] > 0) and 0 < q.share[v, r] < np.inf:
+            own = saturation(left[i, r] + job[r], q.share[i, r])
+            if own > 1 and own * multiplier >= saturation(left[v, r], q.share[v, r]):
+                return True
+    return False
+
+
+@inlined
+def saturation(held: float, share: float) -> float:
+    """Return what is held over the fair share, infinite if that is nothing."""
+    if share == 0:
+        return np.inf if held > 0 else 0.0
+    return held / share

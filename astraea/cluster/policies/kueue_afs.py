@@ -1,0 +1,195 @@
+"""Kueue's admission fair sharing (AFS): the local queue with the least usage for its weight is admitted first.
+
+A LocalQueue is a tenant, the ClusterQueue that all of them feed is the cluster, a workload is a job, its priority the
+constant part that the cluster's configuration gives (`Rules.bonus`), if there is one. Under the names of
+Kueue's configuration, with H = `usageHalfLifeTime`, S = `usageSamplingInterval` and a(t) = 1 - 0.5^(t / H):
+
+Usage
+    C <- (1 - a(t)) C + a(t) R at every sample, t after the last one, where R is what the queue's jobs hold now. So C is
+    a moving average of the GPUs that a queue holds. A sample is due S after the last one.
+Entry penalty
+    A job that is given its quota counts at once, with a(S) times its GPUs, which are what the next sample would add.
+    The penalty is noted, so that the next job is chosen with it, and becomes usage when the job is admitted.
+Order
+    The usage that is compared is (C + penalties) / weight, and the least goes first; of equals the job with the higher
+    priority, then the earlier one. A job that does not fit is passed over (`BestEffortFIFO`).
+
+Sources: keps/4136-admission-fair-sharing and pkg/util/admissionfairsharing of github.com/kubernetes-sigs/kueue (2026),
+and the documentation (https://kueue.sigs.k8s.io/docs/concepts/admission_fair_sharing).
+
+Departures: GPUs are the one resource, so there are no weights of resources. A round is as many of Kueue's cycles as
+there are jobs to admit, and no admission check comes between quota and admission. Amounts are compared at the
+resolution of `level`, where Kueue cuts products to nine decimals. Nobody is preempted, which is Kueue's default within
+a ClusterQueue (`withinClusterQueue: Never`); where it is not, AFS orders the victims.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from astraea.cluster.engine.state import EVERY_ROUND, PENDING, I, View
+from astraea.cluster.policy import (
+    NO_JOB,
+    all_candidates,
+    candidates,
+    fits,
+    grant,
+    in_use,
+    level,
+    policy,
+    some_job_fits,
+    unpack,
+)
+from astraea.core.compilation import inlined
+
+# kept per tenant: usage C [GPU], when it was sampled last [s], GPUs of the jobs whose penalty is noted
+CONSUMED, SAMPLED, NOTES = range(3)
+# kept beside the first tenant: how many jobs were chosen last
+CHOSEN = 3
+# kept per job: its GPUs while its penalty is noted, and once it is usage
+NOTED, SETTLED = range(2)
+
+
+class Queue(NamedTuple):
+    """Waiting jobs, those of each tenant in order of priority, then of submission."""
+
+    jobs: I  #: (waiting,)
+    at: I  #: (T,) the next job of each tenant in `jobs`
+    end: I  #: (T,) where its jobs end
+
+
+class Parameters(NamedTuple):
+    """Parameters of admission fair sharing, under Kueue's names.
+
+    usage_half_life_time : s, age at which usage counts half (usageHalfLifeTime); with 0, first in, first out
+    usage_sampling_interval : s, time between two samples of usage (usageSamplingInterval)
+    """
+
+    usage_half_life_time: float = 604_800.0
+    usage_sampling_interval: float = 300.0
+
+
+@policy(
+    "kueue-afs", Parameters, revisit=lambda _: EVERY_ROUND, memory=(2, 4), largest=lambda _: np.inf,
+    at_least={"usage_sampling_interval": 1},
+)  # fmt: skip
+def kueue_afs(s: View) -> None:
+    """Kueue's admission fair sharing (https://kueue.sigs.k8s.io, KEP-4136)."""
+    p = unpack(Parameters, s.parameters)
+    give_back(s, p)
+    for t in range(len(s.tenant)):
+        if s.clock[0].now - s.tenant_memory[SAMPLED, t] >= p.usage_sampling_interval:
+            sample(s, p, t)
+    if some_job_fits(s):
+        queue = waiting_jobs(s)
+        while True:
+            j = next_job(s, p, queue)
+            if j == NO_JOB:
+                break
+            note(s, j)
+            grant(s, j)
+    for j in s.granted[: s.clock[0].n_granted]:
+        settle(s, p, j)
+    s.tenant_memory[CHOSEN, 0] = s.clock[0].n_granted
+
+
+@inlined
+def waiting_jobs(s: View) -> Queue:
+    """Return the queues at the beginning of a round."""
+    jobs, at = np.empty(len(all_candidates(s)), np.int64), np.empty(len(s.tenant), np.int64)
+    end, n = np.empty(len(s.tenant), np.int64), 0
+    for t in range(len(s.tenant)):
+        of = candidates(s, t)
+        at[t], end[t] = n, n + len(of)
+        jobs[n : end[t]] = of[np.argsort(-s.rules.bonus[of], kind="mergesort")]
+        n = end[t]
+    return Queue(jobs, at, end)
+
+
+@inlined
+def next_job(s: View, p: Parameters, queue: Queue) -> int:
+    """Take the first of the jobs that fit out of the queues, and what does not fit before it; none if none fits."""
+    best, least = NO_JOB, np.inf
+    for t in range(len(s.tenant)):
+        while queue.at[t] < queue.end[t] and not fits(s, queue.jobs[queue.at[t]]):
+            queue.at[t] += 1
+        if queue.at[t] < queue.end[t]:
+            penalty = entry_penalty(s.tenant_memory[NOTES, t], p)
+            used = usage(s.tenant_memory[CONSUMED, t], penalty, s.tenant[t].weight)
+            j = queue.jobs[queue.at[t]]
+            if best == NO_JOB or goes_before(used, s.rules.bonus[j], j, least, s.rules.bonus[best], best):
+                best, least = j, used
+    if best != NO_JOB:
+        queue.at[s.job[best].tenant] += 1
+    return best
+
+
+@inlined
+def goes_before(used: float, priority: float, j: int, other_used: float, other_priority: float, other: int) -> bool:
+    """Whether job `j` goes before another one: less usage, then higher priority, then earlier."""
+    if level(used) != level(other_used):
+        return used < other_used
+    return priority > other_priority or (priority == other_priority and j < other)
+
+
+@inlined
+def usage(consumed: float, penalty: float, weight: float) -> float:
+    """Usage of a queue as it is compared [GPU]; infinite without a weight above 0."""
+    return (consumed + penalty) / weight if weight > 0 else np.inf
+
+
+@inlined
+def share_that_fades(elapsed: float, p: Parameters) -> float:
+    """Part a(t) of the old usage that fades in some time, and that what runs takes its place."""
+    return 1 - 0.5 ** (elapsed / p.usage_half_life_time) if p.usage_half_life_time > 0 else 0.0
+
+
+@inlined
+def entry_penalty(gpus: float, p: Parameters) -> float:
+    """What jobs of so many GPUs count when they are given their quota [GPU]."""
+    return share_that_fades(p.usage_sampling_interval, p) * gpus
+
+
+@inlined
+def decayed(consumed: float, runs: float, elapsed: float, p: Parameters) -> float:
+    """Usage after some time in which a queue held `runs` GPUs [GPU]."""
+    if p.usage_half_life_time == 0:
+        return 0.0
+    a = share_that_fades(max(elapsed, 0.0), p)
+    return (1 - a) * consumed + a * runs
+
+
+@inlined
+def sample(s: View, p: Parameters, t: int) -> None:
+    """Bring the usage of queue `t` up to now."""
+    elapsed = s.clock[0].now - s.tenant_memory[SAMPLED, t]
+    s.tenant_memory[CONSUMED, t] = decayed(s.tenant_memory[CONSUMED, t], in_use(s, t), elapsed, p)
+    s.tenant_memory[SAMPLED, t] = max(s.clock[0].now, s.tenant_memory[SAMPLED, t])
+
+
+@inlined
+def note(s: View, j: int) -> None:
+    """Job `j` is given its quota: note its GPUs for the penalty, in place of what was noted of it before."""
+    s.tenant_memory[NOTES, s.job[j].tenant] += s.job[j].demand - s.memory[NOTED, j]
+    s.memory[NOTED, j] = s.job[j].demand
+
+
+@inlined
+def settle(s: View, p: Parameters, j: int) -> None:
+    """Job `j` is admitted: its penalty becomes usage, once."""
+    t, gpus = s.job[j].tenant, s.memory[NOTED, j]
+    sample(s, p, t)
+    s.tenant_memory[CONSUMED, t] += entry_penalty(gpus, p)
+    s.tenant_memory[NOTES, t] -= gpus
+    s.memory[NOTED, j], s.memory[SETTLED, j] = 0, gpus
+
+
+@inlined
+def give_back(s: View, p: Parameters) -> None:
+    """Take the penalties back of jobs that were chosen last and found no place on nodes where they may run."""
+    for j in s.granted[: int(s.tenant_memory[CHOSEN, 0])]:
+        if s.job[j].status == PENDING:
+            s.tenant_memory[CONSUMED, s.job[j].tenant] -= entry_penalty(s.memory[SETTLED, j], p)
+            s.memory[SETTLED, j] = 0

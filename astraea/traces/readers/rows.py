@@ -1,0 +1,118 @@
+"""What a reader makes of a file: rows, each a job or set aside with a reason, and the trace of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from astraea.core.arrays import TextArray
+from astraea.core.errors import InputError
+from astraea.core.units import HOUR
+from astraea.traces.columns import OPTIONAL, REQUIRED, STATES, Places, refuse
+from astraea.traces.readers.table import Faults, Table
+from astraea.traces.trace import Trace
+
+NO_GPU: Final = "asks for 0 GPUs"
+NO_TIME: Final = "ran for 0 s"
+_TEXT: Final = ("job_id", "tenant", "user", "state", "reason")
+
+
+class Rows(NamedTuple):
+    """What a reader found: columns of `Trace.from_frame` with `reason` (empty for a job), and the places.
+
+    Other columns are those of `Trace.excluded_jobs`. `origin`, `recorded` and `details` are as in `Trace`, `id_column`
+    is what the source calls `job_id`, `aside` are the columns that are kept of the rows that are set aside, and
+    `unreadable` are more of those: lines that are no rows.
+    """
+
+    frame: pd.DataFrame
+    where: Sequence[str]
+    origin: pd.Timestamp | None = None
+    id_column: str = "job_id"
+    recorded: pd.DataFrame | None = None
+    aside: Sequence[str] = ("job_id", "reason", "line", "detail", "gpu_hours")
+    details: pd.DataFrame | None = None
+    unreadable: pd.DataFrame | None = None
+
+
+def frame(columns: dict[str, Any]) -> pd.DataFrame:
+    """Make a table of rows for `assemble`; text stays Python text, which is quicker to walk than Arrow's."""
+    return pd.DataFrame({c: pd.Series(v, dtype=object) if c in _TEXT else v for c, v in columns.items()})
+
+
+def reasons(n: int, *rules: tuple[Any, str]) -> TextArray:
+    """Why each row is set aside: the first rule that is true for it, ``""`` for a job."""
+    out = np.full(n, "", dtype=object)
+    for applies, reason in reversed(rules):
+        out[np.asarray(applies)] = reason
+    return out
+
+
+def faults_of(faults: Faults, lines: npt.NDArray[np.int64]) -> tuple[TextArray, TextArray, pd.DataFrame]:
+    """Say of the rows on some lines what is wrong with them, and what is there; list the faults of all other lines.
+
+    The texts are empty where a row has no fault; the list has the columns line, reason and detail.
+    """
+    reason, detail = np.full((2, len(lines)), "", dtype=object)
+    at = pd.Index(lines).get_indexer(pd.Index([*faults], dtype=np.int64))
+    rest = []
+    for row, (line, fault) in zip(at.tolist(), faults.items(), strict=True):
+        if row < 0:
+            rest.append((line, *fault))
+        else:
+            reason[row], detail[row] = fault
+    return reason, detail, pd.DataFrame(sorted(rest), columns=["line", "reason", "detail"], dtype=object)
+
+
+def rows_of(table: Table, columns: dict[str, Any], **more: Any) -> Rows:
+    """Make the rows of a table; those with faults are set aside."""
+    reason, detail, rest = faults_of(table.faults, table.lines)
+    made = frame(columns)
+    made["line"], made["detail"] = table.lines, pd.Series(detail, dtype=object)
+    made["reason"] = made["reason"].where(reason == "", pd.Series(reason, dtype=object))
+    made["gpu_hours"] = made["demand"] * made["duration"] / HOUR
+    return Rows(made, table.where, unreadable=rest, **more)
+
+
+def tenant_of(path: Path, *endings: str) -> str:
+    """Name a tenant after its file, without these endings and that of gzip."""
+    name = path.name.removesuffix(".gz")
+    return next((name.removesuffix(end) for end in endings if name.endswith(end)), name) or path.name
+
+
+def assemble(found: Rows, name: str, weights: Mapping[str, float] | None, strict: bool = True) -> Trace:
+    """Make the trace of checked rows; tenants have equal weights if none are given.
+
+    A row whose identifier an earlier job has is refused, or set aside if not `strict`.
+    """
+    rows, where, details = found.frame, found.where, found.details
+    ids = rows["job_id"].to_numpy(dtype=object)
+    if strict:
+        refuse(pd.Series(ids).duplicated(), ids, found.id_column, where, "unique")
+    else:
+        jobs = rows.index[rows["reason"] == ""]
+        again = jobs[rows.loc[jobs, "job_id"].duplicated()]
+        if len(again):
+            rows.loc[again, "reason"] = f"{found.id_column} is not unique"
+            rows.loc[again, "detail"] = rows.loc[again, "job_id"]
+    kept = np.flatnonzero(rows["reason"] == "")
+    aside = rows.loc[rows["reason"] != ""].reindex(columns=[c for c in found.aside if c in rows])
+    if found.unreadable is not None and len(found.unreadable):
+        aside = pd.concat([aside, found.unreadable.assign(job_id="")], ignore_index=True)
+    if len(kept) == 0:
+        counts = ", ".join(f"{n} {r}" for r, n in aside["reason"].value_counts().items())
+        hint = "; where there are no GPUs, choose another resource, as with --resource cpu" if NO_GPU in counts else ""
+        raise InputError(f"{name}: none of the {len(aside)} rows is a job that can be simulated ({counts}){hint}")
+    # where several files make one trace, only some may have these columns
+    columns = [c for c in (*REQUIRED, *OPTIONAL) if c in rows]
+    used = rows[columns].iloc[kept].fillna({"weight": 1.0, "sensitivity": 1.0, "state": STATES[0]})
+    return Trace.from_frame(
+        used, name=name, weights=None if weights is None else dict(weights), origin=found.origin, excluded_jobs=aside,
+        recorded=found.recorded, details=None if details is None else details.iloc[kept],
+        places=Places(len(kept), lambda row: where[kept[row]]),
+    )  # fmt: skip

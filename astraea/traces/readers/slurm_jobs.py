@@ -1,0 +1,123 @@
+"""Jobs of the rows of a Slurm log: components and runs that are one job, and what is no job."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from astraea.core.units import HOUR
+from astraea.traces.columns import DETAILS, Places
+from astraea.traces.readers.rows import NO_TIME, Rows
+from astraea.traces.readers.table import Table
+from astraea.traces.slurm_words import ENDED, REQUEUED
+
+WAITS: Final = "waits still"
+STEP: Final = "is a step of a job"
+NEVER: Final = "never started"
+PART: Final = "is a part of the gang of another row"
+AGAIN: Final = "is an earlier run of a job that was requeued"
+TWICE: Final = "is the same run as a later row"
+
+_ASIDE: Final = ("job_id", "reason", "line", "detail", "gpu_hours", "tenant", "user", "demand", "submit_time",
+                 "time_limit", "partition", "qos", "priority")  # fmt: skip
+
+
+def jobs_of(rows: pd.DataFrame, table: Table, unreadable: pd.DataFrame, no_demand: str) -> Rows:
+    """Make one row for each job, and set the others aside with the reason why they are none.
+
+    `rows` are those of the log, with `fault` where one cannot be read; `table` gives their places.
+    """
+    rows["reason"] = np.where(rows["fault"] != "", rows["fault"], np.where(rows["is_step"], STEP, ""))
+    origin = _in_seconds(rows)
+    rows["place"] = np.arange(len(rows))
+    rows["job_id"] = rows["job"]
+    _leave_repetitions_out(rows)
+    _join_components(rows)
+    _join_runs(rows)
+    # what is no job keeps its own name, told from others of that name
+    aside = rows["reason"] != ""
+    rows.loc[aside, "job_id"] = rows.loc[aside, "number"]
+    again = rows.groupby("job_id").cumcount()
+    rows.loc[again > 0, "job_id"] += " #" + (again[again > 0] + 1).astype(str)
+    jobs = rows["reason"] == ""
+    rows["duration"] = rows["end"] - rows["start"]
+    for applies, reason in (
+        (rows["demand"] == 0, no_demand), (rows["waits"], WAITS), (rows["start"].isna(), NEVER),
+        (rows["duration"] == 0, NO_TIME),
+    ):  # fmt: skip
+        rows.loc[jobs & (rows["reason"] == "") & applies, "reason"] = reason
+    kept = rows["reason"] == ""
+    names = rows.loc[kept].set_index("key")["job_id"]
+    recorded = rows.loc[rows["key"].isin(names.index) & rows["reason"].isin(("", AGAIN)) & (rows["duration"] > 0)]
+    recorded = pd.DataFrame(
+        {"job_id": recorded["key"].map(names), "start": recorded["start"], "end": recorded["end"]}
+    ).sort_values(["start", "job_id"], kind="stable", ignore_index=True)
+    first = recorded.groupby("job_id")["start"].min()
+    rows["queueing_delay"] = rows["job_id"].map(first) - rows["submit"]
+    held = rows["duration"].where(rows["duration"] >= 0, rows["elapsed"]).where(rows["start"].notna(), 0.0)
+    rows["gpu_hours"] = (rows["demand"] * held / HOUR).where(~rows["reason"].isin((STEP, PART, AGAIN, TWICE)))
+    rows["state"] = rows["state"].astype(object).map(ENDED).fillna("unknown")
+    rows = rows.rename(columns={"submit": "submit_time"})
+    details = pd.DataFrame({name: rows.pop(f"details {name}") for name in DETAILS})
+    used = ["job_id", "reason", "tenant", "user", "demand", "submit_time", "duration", "state", "queueing_delay",
+            "time_limit"]  # fmt: skip
+    lines = rows["line"].to_numpy()
+    places = Places(len(rows), lambda row: f"{table.path}, {table.row.format(lines[row])}")
+    frame = rows[[*used, "line", "detail", "gpu_hours"]].assign(
+        **{name: details[name] for name in ("partition", "qos", "priority")}
+    )
+    return Rows(frame, places, origin, "JobID", recorded, _ASIDE, details, unreadable)
+
+
+def _in_seconds(rows: pd.DataFrame) -> pd.Timestamp | None:
+    """Put times on the trace's clock [s], and end what runs still where the log ends; gives the date of second 0."""
+    is_good = rows["reason"] == ""
+    submit, eligible, start, end = (rows.pop(c).to_numpy() for c in ("Submit", "Eligible", "Start", "End"))
+    moments = [when[is_good & ~np.isnat(when)] for when in (submit, start, end)]
+    runs = (is_good & ~np.isnat(start) & np.isnat(end)).to_numpy()
+    elapsed = rows["elapsed"].to_numpy()[runs]
+    told = ~np.isnan(elapsed)
+    moments.append(start[runs][told] + elapsed[told].astype("timedelta64[s]"))
+    origin = moments[0].min() if len(moments[0]) else np.datetime64("NaT", "s")
+    last = np.concatenate(moments).max() if len(moments[0]) else origin
+    end = np.where(runs, last, end)
+    since = np.where(np.isnat(eligible) | (eligible < submit), submit, eligible)
+    since = np.where(since > start, start, since)
+    for name, when in (("submit", since), ("start", start), ("end", end)):
+        rows[name] = (when - origin) / np.timedelta64(1, "s")
+    return None if np.isnat(origin) else pd.Timestamp(origin)
+
+
+def _leave_repetitions_out(rows: pd.DataFrame) -> None:
+    """Keep the last row of each run: where logs of two months are one file, a run may be in both."""
+    jobs = rows[rows["reason"] == ""]
+    again = jobs.duplicated(["job", "part", "submit", "start"], keep="last")
+    rows.loc[again[again].index, "reason"] = TWICE
+
+
+def _join_components(rows: pd.DataFrame) -> None:
+    """Make one gang of the components of a heterogeneous job, those that came, started and ended together."""
+    parts = rows[(rows["part"] != "") & (rows["reason"] == "")]
+    gangs = parts.groupby(["job", "submit", "start", "end"], dropna=False, sort=False)
+    is_first = gangs.cumcount() == 0
+    rows.loc[parts.index[is_first], "demand"] = gangs["demand"].transform("sum")[is_first]
+    rows.loc[parts.index[is_first], "waits"] = gangs["waits"].transform("any")[is_first]
+    rows.loc[parts.index[~is_first], "reason"] = PART
+
+
+def _join_runs(rows: pd.DataFrame) -> None:
+    """Make one job of the runs of a job that was requeued: the row of its last run, submitted when the first was."""
+    rows["key"] = rows["place"]
+    jobs = rows[rows["reason"] == ""].assign(name=rows["job"] + rows["part"].astype(object))
+    jobs = jobs[jobs["name"].duplicated(keep=False)]
+    jobs = jobs.sort_values(["name", "submit", "start"], kind="stable", na_position="last")
+    is_new = jobs["name"].ne(jobs["name"].shift()) | ~jobs["state"].shift().isin(REQUEUED)
+    chain = is_new.cumsum()  # the runs of one job, in their order
+    submit = jobs.groupby(chain)["submit"].transform("min")
+    chain = chain[jobs["start"].notna()]
+    last = chain[~chain.duplicated(keep="last")]
+    rows.loc[chain.index, "key"] = chain.map(pd.Series(last.index, index=last))
+    rows.loc[last.index, "submit"] = submit[last.index]
+    rows.loc[chain.index.difference(last.index), "reason"] = AGAIN

@@ -1,0 +1,96 @@
+"""A tree of tenants: queues above them, with quota, limit and priority, as KAI, Slurm and Kueue have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.text import printable
+
+if TYPE_CHECKING:  # policies import this module, and need no table
+    import pandas as pd
+
+
+class Tree(NamedTuple):
+    """The k tenants of a trace, in their order, then the queues above them: arrays of shape (Q,).
+
+    Every queue comes before its parent. A quota, or a limit, is about all jobs of a tenant or below a queue.
+    """
+
+    parent: IntArray  #: the queue above, -1 for a queue at the top
+    share: FloatArray  #: weight among those with the same parent
+    quota: FloatArray  #: what is guaranteed [GPU]; infinite is all there is, NaN is by share
+    limit: FloatArray  #: most that may be held at once [GPU]; infinite is no limit
+    priority: IntArray  #: higher goes first
+
+    @property
+    def weight(self) -> FloatArray:
+        """Share of the whole cluster, shape (Q,): the product of the shares on the way from the top; 1 in all there."""
+        above = np.zeros(len(self.parent) + 1)
+        np.add.at(above, self.parent, self.share)  # the last is the top
+        weight = self.share / above[self.parent]
+        for queue in range(len(weight) - 1, -1, -1):
+            if self.parent[queue] >= 0:
+                weight[queue] *= weight[self.parent[queue]]
+        return weight
+
+    @property
+    def least_limit(self) -> FloatArray:
+        """Most that each may hold by its own limit and those above it, shape (Q,) [GPU]."""
+        limit = self.limit.copy()
+        for queue in range(len(limit) - 1, -1, -1):
+            if self.parent[queue] >= 0:
+                limit[queue] = min(limit[queue], limit[self.parent[queue]])
+        return limit
+
+
+def flat(weight: FloatArray) -> Tree:
+    """Tenants without queues above them, with the quotas of their weights, and without limits."""
+    n = len(weight)
+    return Tree(
+        parent=np.full(n, -1),
+        share=weight.astype(np.float64),
+        quota=np.full(n, np.nan),
+        limit=np.full(n, np.inf),
+        priority=np.zeros(n, np.int64),
+    )
+
+
+class Shares(dict[str, float]):
+    """Weights of tenants, and the tree that they come from."""
+
+    def __init__(self, tenants: Mapping[str, float], tree: Tree) -> None:
+        super().__init__(tenants)
+        self.tree = tree
+
+
+def shares_of(rows: pd.DataFrame, parent: Mapping[str, str]) -> Shares:
+    """Make the shares of queues: a row for each name, with the columns of `Tree` but `parent`; leaves are the tenants.
+
+    `ValueError` names a queue whose parent is unknown, or that is above itself.
+    """
+    depth = {name: _depth(parent, name) for name in parent}
+    inner = set(parent.values())
+    order = sorted(parent, key=lambda name: (name in inner, -depth[name] if name in inner else 0, name))
+    place = {name: i for i, name in enumerate(order)} | {"": -1}
+    columns = {name: rows.loc[order, name].to_numpy(np.float64) for name in ("share", "quota", "limit")}
+    priority = rows.loc[order, "priority"].to_numpy(np.int64)
+    tree = Tree(parent=np.array([place[parent[name]] for name in order]), **columns, priority=priority)
+    tenants = [name for name in order if name not in inner]
+    return Shares(dict(zip(tenants, tree.weight.tolist(), strict=False)), tree)
+
+
+def _depth(parent: Mapping[str, str], name: str) -> int:
+    """Return how many queues are above one."""
+    above: list[str] = []
+    while parent[name]:
+        name, below = parent[name], name
+        if name not in parent:
+            raise ValueError(f"the parent {printable(name)} of {printable(below)} has no row")
+        if name in above:
+            raise ValueError(f"{printable(name)} is its own parent, or above it")
+        above.append(name)
+    return len(above)

@@ -1,0 +1,259 @@
+"""KAI's division, order and reclaim, against KAI's own test cases and against a naive twin; and schedules of it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import kai_cases
+import kai_naive
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from places import ROOT
+from schedules import check, jobs, simulated, small_state, trace_of
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine.accounting import change_active, change_held
+from astraea.cluster.policies import kai_order, kai_reclaim
+from astraea.cluster.policies.kai import Parameters, queues_now
+from astraea.cluster.policies.kai_division import set_fair_shares
+from astraea.cluster.simulation import split_off_impossible
+from astraea.traces.tree import Shares, shares_of
+
+FOLDER = ROOT.parent / "shared" / "reference" / "kai"
+CASES = kai_cases.cases_of(FOLDER)
+DISAGREE: dict[str, str] = {}
+"""Cases in which we say something else than KAI, and why."""
+
+
+@pytest.mark.parametrize("name", CASES or ["none"])
+def test_case_of_kai(name: str, shared: Path) -> None:
+    assert kai_cases.agrees(CASES[name]) is (name not in DISAGREE), CASES[name]["name"]
+
+
+def test_all_of_kais_cases_are_there(shared: Path) -> None:
+    assert len(CASES) >= 199
+
+
+NUMBER = st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 7.0, 10.0])
+UNLIMITED = st.one_of(NUMBER, st.just(-1.0))
+AMOUNTS = st.fixed_dictionaries({r: st.sampled_from([0.0, 0.0, 0.5, 1.0, 2.0]) for r in kai_naive.RESOURCES})
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> list[kai_naive.Queue]:
+    """Queues of up to three levels, with three resources; those above hold what those below them do."""
+    numbers = {
+        "deserved": UNLIMITED, "limit": st.one_of(st.just(-1.0), UNLIMITED), "overQuotaWeight": NUMBER,
+        "usage": st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]), "request": NUMBER, "allocated": NUMBER,
+        "allocatedNotPreemptible": st.sampled_from([0.0, 0.0, 1.0]),
+    }  # fmt: skip
+    shape = draw(st.lists(st.integers(-1, 3), min_size=2, max_size=7))
+    queues = []
+    for k, parent in enumerate(shape):
+        row = {r: {c: draw(value) for c, value in numbers.items()} for r in kai_naive.RESOURCES}
+        above = f"q{parent}" if 0 <= parent < k else ""
+        queues.append({"name": f"q{k}", "parent": above, "priority": draw(st.integers(0, 1)), "created": k, **row})
+    return queues
+
+
+@settings(deadline=None)
+@given(trees(), AMOUNTS, st.sampled_from([0.0, 1.0, 3.0]), st.data())
+def test_all_functions_agree_with_the_naive_twin(
+    queues: list[kai_naive.Queue], total: dict[str, float], k: float, data: st.DataObject
+) -> None:
+    total = {r: 5 * amount for r, amount in total.items()}
+    kai_naive.divide_tree(total, k, queues)
+    by_name = {q["name"]: q for q in queues}
+    ours, place = kai_cases.queues_of(by_name)
+    shares = ours.share.copy()
+    ours.share[:] = 0
+    set_fair_shares(ours, kai_cases.amounts(total), k)
+    np.testing.assert_allclose(ours.share, shares, atol=1e-9)
+    ours.share[:] = shares
+
+    leaves = sorted(set(by_name) - {q["parent"] for q in queues})
+    a, b = data.draw(st.sampled_from(leaves)), data.draw(st.sampled_from(leaves))
+    if a == b:
+        return
+    job, other, lost, gone = (data.draw(AMOUNTS) for _ in range(4))
+    preemptible = data.draw(st.booleans())
+    first = kai_order.goes_first(
+        ours, place[a], place[b], *map(kai_cases.amounts, (job, other, lost, gone)), kai_cases.amounts(total)
+    )
+    assert first == kai_naive.left_goes_first(by_name[a], by_name[b], [job, other], [lost, gone], total)
+
+    i, needs = place[a], kai_cases.amounts(job)
+    assert kai_reclaim.may_reclaim(ours, i, needs, preemptible) == kai_naive.may(by_name, a, job, preemptible)
+    assert kai_reclaim.is_candidate(ours, i, needs, place[b]) == kai_naive.victim_counts(by_name, a, job, b)
+    others = st.sampled_from([leaf for leaf in leaves if leaf != a])
+    victims = data.draw(st.lists(st.tuples(others, AMOUNTS), min_size=1, max_size=4))
+    multiplier = data.draw(st.sampled_from([1.0, 1.5]))
+    assert kai_reclaim.is_reclaimable(
+        ours, i, needs, preemptible, np.array([place[v] for v, _ in victims]),
+        np.array([kai_cases.amounts(held) for _, held in victims]), multiplier,
+    ) == kai_naive.lot_is_fair(by_name, a, job, preemptible, victims, multiplier)  # fmt: skip
+
+
+def tree(**queues: dict[str, Any]) -> Shares:
+    """Shares of queues by name, 1 where nothing else is said."""
+    usual = {"share": 1.0, "quota": math.nan, "limit": math.inf, "priority": 0}
+    rows = {name: usual | row for name, row in queues.items()}
+    parent = {name: row.get("parent", "") for name, row in queues.items()}
+    return shares_of(pd.DataFrame.from_dict(rows, orient="index"), parent)
+
+
+KAI = {"lease_term": 1000}
+SCHEDULES: dict[str, tuple[Any, ...]] = {
+    "the queue that goes least beyond its due with its next job goes first": (
+        2, KAI,
+        "a0 1 0 30 |S==",
+        "a1 1 0 30 |...S==",
+        "b2 1 0 30 |S==",
+    ),
+    "small jobs pass a gang that does not fit": (
+        6, KAI,
+        "a0 2 0 100 |S=========",
+        "b1 3 0 100 |S=========",
+        "a2 3 10 50 | .........S====",
+        "a3 1 10 50 | S====",
+    ),
+    "a queue reclaims for every job within its share, from the last submitted of a queue above": (
+        4, KAI,  # a holds all; b comes and is owed two
+        "a0 1 0 100  |S=========",
+        "a1 1 0 100  |S=========",
+        "a2 1 10 100 | S===...R=========",
+        "a3 1 20 100 |  S==...R=========",
+        "b4 1 50 30  |     S==",
+        "b5 1 50 30  |     S==",
+    ),
+    "nobody reclaims from a queue that is not above its share": (
+        6, KAI,  # b's jobs are the youngest, but a holds twice its share
+        "a0 2 0 100  |S=========",
+        "a1 1 0 100  |S====...R=========",
+        "a2 1 0 100  |S====...R=========",
+        "b3 1 10 100 | S=========",
+        "b4 1 10 100 | S=========",
+        "c5 1 50 30  |     S==",
+        "c6 1 50 30  |     S==",
+    ),
+    "nobody reclaims beyond its share, deserved or fair": (
+        # b holds one of the two GPUs that it is owed: for its gang of two it takes nothing from a
+        4, KAI | {"deserved": [1, 0], "k_value": 0},
+        "a0 2 0 100  |S=========                |S=========",
+        "a1 2 0 100  |S===......R=========      |S===......R=========",
+        "b2 1 40 200 |    S===================  |    S===================",
+        "b3 2 50 30  |     ...............S==   |     ...............S==",
+    ),
+    "a gang that lifts its queue above its share is not safe": (
+        4, KAI,
+        "a0 4 0 100 |S====...R=========",
+        "b1 1 50 30 |     S==",
+    ),
+    "victims that turn out not to be needed are spared": (
+        4, KAI | {"weights": tree(a={"quota": 0}, b={"quota": 4})},
+        "a0 3 0 100  |S====...R=========",
+        "a1 1 10 100 | S=========",
+        "b2 3 50 30  |     S==",
+    ),
+    "a job is not evicted before it has run for long enough": (
+        2, KAI | {"min_runtime": [0, 60]},
+        "a0 1 0 100  |S=========        |S=====...R=========",
+        "a1 1 20 100 |  S==...R=========|  S=========",
+        "b2 1 50 30  |     S==          |     .S==",
+    ),
+    "a queue stops at its limit": (
+        4, KAI | {"weights": tree(a={"limit": 2}, b={})},
+        "a0 1 0 30 |S==",
+        "a1 1 0 30 |S==",
+        "a2 1 0 30 |...S==",
+        "b3 1 0 30 |S==",
+    ),
+    "what is over quota goes to the higher priority": (
+        4, KAI | {"weights": tree(a={"quota": 0}, b={"quota": 0, "priority": 1})},
+        "a0 1 0 30 |S==",
+        "a1 1 0 30 |...S==",
+        "a2 1 0 30 |...S==",
+        "b3 1 0 30 |S==",
+        "b4 1 0 30 |S==",
+        "b5 1 0 30 |S==",
+    ),
+    "a department reclaims from another, from the last project in the order first": (
+        4, KAI | {"weights": tree(x={}, a={"parent": "x"}, b={"parent": "x"}, y={}, c={"parent": "y"})},
+        "a0 1 0 60  |S=====",
+        "a1 1 0 60  |S=...R=====",
+        "b2 1 0 60  |S=====",
+        "b3 1 0 60  |S=....R=====",
+        "c4 1 20 30 |  S==",
+        "c5 1 20 30 |  S==",
+        "c6 1 20 30 |  ...S==",
+    ),
+    "whole-cluster jobs alternate by usage": (
+        # all that a had is held against it; it renews in the round in which b comes
+        4, {"lease_term": 50, "deserved": 0},
+        "a0 4 0 200   |S====r====r........................................R====r====",
+        "b1 4 100 400 |          .S====r====r====r====r====r====r====r====",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SCHEDULES.values(), ids=SCHEDULES)
+def test_schedule(case: tuple[Any, ...]) -> None:
+    check("kai", *case)
+
+
+def test_a_job_above_a_limit_is_set_aside_and_one_above_its_quota_is_not() -> None:
+    weights = tree(x={"limit": 3}, a={"parent": "x"}, b={})
+    trace = trace_of(jobs("a0 4 0 30", "a1 3 0 30", "b2 8 0 30"), weights)
+    kept, aside = split_off_impossible(trace, Cluster(1, 8), math.inf)
+    assert list(kept.job_id) == ["a1", "b2"]
+    assert list(aside["reason"]) == ["alone it takes more than a limit allows"]
+    assert len(simulated(jobs("a1 3 0 30", "b2 8 0 30"), 8, "kai", weights=weights).jobs) == 2
+
+
+@pytest.mark.parametrize(
+    "demands, weights, deserved, k, shares",
+    [
+        ([8, 8], [1, 1], 1.0, 0.0, [4, 4]),
+        ([8, 1], [1, 1], 1.0, 0.0, [7, 1]),  # what b does not want goes to a
+        ([8, 8, 1], [1, 1, 1], 0.5, 0.0, [11 / 3, 10 / 3, 1]),  # 4/3 deserved, two, and a third for the oldest
+        ([2, 1], [1, 1], 1.0, 0.0, [2, 1]),
+        # W is a half each and U is 1 and 0, so P is 1/2 - k/2 and 1/2 + k/2
+        ([8, 8], [1, 1], 0.0, 0.0, [4, 4]),
+        ([8, 8], [1, 1], 0.0, 0.5, [2, 6]),
+        ([8, 8], [1, 1], 0.0, 1.0, [0, 8]),
+        ([8, 8], [1, 1], 0.0, 9.0, [0, 8]),
+        ([8, 8], [3, 1], 1.0, 9.0, [6, 2]),  # a deserved quota is not touched by usage
+    ],
+)
+@pytest.mark.parametrize("half_life", [0, 100])
+def test_fair_shares(
+    demands: list[int], weights: list[float], deserved: float, k: float, shares: list[float], half_life: float
+) -> None:
+    """Tenants a, b, ... ask for so many GPUs of eight, and a held all of them so far."""
+    names = [tenant for tenant, demand in zip("abc", demands, strict=False) for _ in range(demand)]
+    trace = trace_of(jobs(*(f"{t}{k} 1 0 10" for k, t in enumerate(names))), dict(zip("abc", weights, strict=False)))
+    s, _ = small_state(trace, Cluster(1, 8), decay=math.log(2) / 100 if half_life else 0.0)
+    for j in range(len(trace)):
+        change_active(s, j, 1, 0.0)
+    change_held(s, 0, 8, 0.0)
+    s.clock[0].now = 250.0
+    q = queues_now(s, Parameters(deserved=deserved, k_value=k, half_life=half_life))
+    set_fair_shares(q, np.array([8.0]), k)
+    np.testing.assert_allclose(q.share[:, 0], shares, rtol=1e-8)
+
+
+@pytest.mark.parametrize("window, usage", [(1e9, [6 / 16, 7 / 16]), (7200, [2 / 8, 5 / 8]), (5400, [1 / 4, 3 / 4])])
+def test_usage_is_what_a_tenant_had_of_the_cluster_in_the_window(window: float, usage: list[float]) -> None:
+    """So many GPU-hours of four GPUs a and b had after 0, 1, 2, 3 and 4 h; the window begins on the hour."""
+    s, _ = small_state(trace_of(jobs("a0 1 0 10", "b1 1 0 10")), Cluster(1, 4))
+    for hour, (a, b) in enumerate([(0.0, 0.0), (4.0, 0.0), (4.0, 2.0), (5.0, 4.0)]):
+        s.timeline[hour].attained = np.array([a, b]) * 3600
+    s.tenant.attained, s.tenant.attained_until = np.array([6.0, 7.0]) * 3600, 4 * 3600.0
+    s.clock[0].now = 4 * 3600.0
+    q = queues_now(s, Parameters(window=window))
+    np.testing.assert_allclose(q.usage[:, 0], usage)

@@ -1,0 +1,328 @@
+"""Kueue's admission fair sharing: Kueue's own test cases, a naive twin, and schedules small enough to draw."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from functools import cmp_to_key
+from typing import Any
+
+import kueue_naive
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from places import ROOT
+from schedules import FREE, check, jobs, small_state, trace_of
+
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.engine.leases import arrive
+from astraea.cluster.engine.state import RUNNING, View
+from astraea.cluster.policies import get_policy
+from astraea.cluster.policies.kueue_afs import (
+    CONSUMED,
+    NOTED,
+    NOTES,
+    SAMPLED,
+    Parameters,
+    decayed,
+    entry_penalty,
+    goes_before,
+    note,
+    settle,
+    usage,
+)
+from astraea.cluster.rules import no_rules
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulate import simulate
+from astraea.traces.trace import Trace
+
+Case = dict[str, Any]
+FILE = ROOT.parent / "shared" / "reference" / "kueue" / "afs.json"
+CASES: list[Case] = json.loads(FILE.read_text()) if FILE.exists() else []
+
+OTHERWISE = {
+    "local queue seed merges persisted status into a settlement-created entry":
+        "usage is in one place, so a saved one is never added to one that there is",
+    "one queue cannot be looked up: base order for all": "a tenant of a trace can always be looked up",
+    "workloads with higher LQ usage first": "nobody is preempted, as is Kueue's default within a ClusterQueue",
+    "workloads from different CQ are sorted based on priority and timestamp": "the same",
+}  # fmt: skip
+"""Cases that have no counterpart here, with the reason."""
+
+
+def numbers(amounts: dict[str, str] | None) -> dict[str, float]:
+    return {resource: float(amount) for resource, amount in (amounts or {}).items()}
+
+
+def parameters(case: Case, *, fair: bool = True) -> Parameters:
+    """Those of a case; without fair sharing usage is forgotten at once."""
+    return Parameters(float(case.get("half_life_s", 1e12)) if fair else 0.0, float(case.get("sampling_interval_s", 1)))
+
+
+def state(rows: list[str], p: Parameters, *, gpus: int = 8, now: float = 0.0, weight: float | None = None) -> View:
+    """What the policy sees when these jobs wait, whose usage was sampled just now; the tenants share one weight."""
+    trace = trace_of(jobs(*rows))
+    if weight is not None:
+        trace = trace.with_weights(dict.fromkeys(trace.tenants, weight))
+    s: View
+    s, x = small_state(trace, Cluster(1, gpus), memory=(2, 4), parameters=np.array([*p, 0.0]))
+    s.clock[0].now, s.tenant_memory[SAMPLED] = now, now
+    for j in range(len(trace)):
+        if trace.submit_time[j] <= now:
+            arrive(s, x, j, trace.submit_time[j])
+    return s
+
+
+def choose(s: View) -> list[int]:
+    """Jobs that are admitted, in order."""
+    get_policy("kueue-afs").select(s)
+    return [int(j) for j in s.granted[: s.clock[0].n_granted]]
+
+
+def decay(case: Case) -> None:
+    p, elapsed, interval = parameters(case), case["elapsed_s"], float(case["sampling_interval_s"])
+    expected, runs = numbers(case["expected"]), numbers(case["running"])
+    saved = {} if case.get("status_accounted") else numbers(case.get("persisted_status"))
+    before = numbers(case["consumed"]) or saved
+    for resource in {*expected, *runs, *before, "cpu"}:
+        s = state(["a0 1 9 1"], p)
+        s.tenant[0].held, s.tenant_memory[CONSUMED, 0] = runs.get(resource, 0), before.get(resource, 0)
+        s.tenant_memory[SAMPLED, 0] = -(elapsed or 0)
+        choose(s)
+        assert s.tenant_memory[CONSUMED, 0] == pytest.approx(expected.get(resource, 0.0), abs=1.01e-9)
+        if "requeue_after_s" in case:  # that is when it looks again
+            s.clock[0].now = case["requeue_after_s"]
+            choose(s)
+            assert s.clock[0].now - -elapsed == interval
+            assert s.tenant_memory[SAMPLED, 0] == s.clock[0].now
+
+
+def decay_many(case: Case) -> None:
+    p, expected = parameters(case), case["expected"]
+    for resource, runs in numbers(case["running"]).items():
+        found = [0.0]
+        for _ in range(case["samples"]):
+            found.append(decayed(found[-1], runs, float(case["elapsed_s"]), p))
+        if expected == "strictly growing":
+            assert (np.diff(found) > 0).all()
+        else:
+            assert found[-1] == pytest.approx(float(expected[resource]), abs=case["tolerance"])
+        assert max(found) <= runs
+
+
+def multiply(case: Case) -> None:
+    """Usage times what is left of it after some half-lives."""
+    half_lives = -math.log2(case["factor"]) if case["factor"] > 0 else math.inf
+    found = decayed(float(case["value"]), 0.0, half_lives, Parameters(1.0, 1.0))
+    assert found == pytest.approx(float(case["expected"]), rel=1e-12, abs=1.01e-9)
+
+
+def usage_compared(case: Case) -> None:
+    """Resources add up, each with its weight, of which the simulator needs none."""
+    consumed, penalty, weight = numbers(case["consumed"]), numbers(case["penalty"]), float(case["lq_weight"])
+    weights = {r: float(case["resource_weights"].get(r, 1)) for r in {*consumed, *penalty} or {"cpu"}}
+    found = sum(w * usage(consumed.get(r, 0.0), penalty.get(r, 0.0), weight) for r, w in weights.items())
+    assert found == float(case["expected"])
+
+
+def weight_of_a_queue(case: Case) -> None:
+    given = case["weight"] if isinstance(case["weight"], int) else None
+    s = state(["a0 1 0 1", "b1 1 0 1"], Parameters(), weight=given)
+    s.tenant_memory[CONSUMED] = 6.0
+    assert usage(6.0, 0.0, s.tenant[0].weight) == 6 / case["expected"]
+
+
+def penalty_of_entry(case: Case) -> None:
+    for resource, asked in numbers(case["requests"]).items():
+        expected = numbers(case["by_the_formula"])[resource]
+        assert entry_penalty(asked, parameters(case)) == pytest.approx(expected, abs=1.01e-9)
+        assert expected > 0
+
+
+def penalty_applies(case: Case) -> None:
+    fair = case["configured"] and case["admission_mode"] == "usage"
+    s = state(["a0 2 0 1"], parameters({"half_life_s": 10}, fair=fair))
+    if case["holds_reservation"]:
+        s.job[0].decided = True  # it has its quota, and is no candidate
+        s.open_gangs[2] = 0
+    choose(s)
+    assert (s.tenant_memory[CONSUMED, 0] > 0) == case["expected"]
+
+
+def ledger(case: Case) -> None:
+    steps, expected = case["operations"], numbers(case["expected"])
+    resources = {*expected, *(r for step in steps for r in step.get("push", {})), "cpu"}
+    left = {}
+    for resource in resources:
+        s = state(["a1 1 0 1", "a2 1 0 1"], Parameters())
+        for step in steps:
+            j = int(step["workload"] == "wl2")
+            if step.get("subtract"):
+                settle(s, Parameters(), j)
+            else:
+                s.job[j].demand = int(step["push"].get(resource, 0))
+                note(s, j)
+        left[resource] = s.tenant_memory[NOTES, 0]
+        assert left[resource] == s.memory[NOTED].sum()
+    assert {r: v for r, v in left.items() if v} == expected
+    assert any(left.values()) == case["expected_pending"]
+
+
+def settlement(case: Case) -> None:
+    p = parameters(case)
+    s = state([f"a0 {case['workload_requests']['cpu']} 0 1"], p)
+    s.tenant_memory[CONSUMED, 0] = numbers(case["consumed"]).get("cpu", 0.0)
+    s.tenant_memory[SAMPLED, 0] = -case["elapsed_s"]
+    note(s, 0)
+    assert entry_penalty(s.tenant_memory[NOTES, 0], p) == float(case["pending_penalty"]["cpu"])
+    for _ in range(case["settle_times"]):
+        settle(s, p, 0)
+    assert s.tenant_memory[CONSUMED, 0] == float(case["expected"]["cpu"])
+    assert s.tenant_memory[SAMPLED, 0] == max(0, -case["elapsed_s"])
+
+
+def transition(case: Case) -> None:
+    """A job that is chosen goes to admitted; one that is not, as it has its GPUs or is gone, stays as it is."""
+    s = state(["a0 2 0 1"], parameters({"half_life_s": 10}))
+    if case["from"] != "pending" or case["to"] == "reserved":
+        note(s, 0)
+    if case["from"] == "admitted" or case["to"] != "admitted":
+        s.job[0].status = RUNNING
+        s.region["length"] = 0
+        s.open_gangs[2] = 0
+    choose(s)
+    assert (s.tenant_memory[CONSUMED, 0] > 0) == case["expected_folded_into_consumed"]
+    assert (s.tenant_memory[NOTES, 0] > 0) == case["expected_still_pending"]
+
+
+def order(case: Case) -> None:
+    fair = case["admission_mode"] == "usage"
+    p = parameters(case, fair=fair)
+
+    def used(queue: str) -> float:
+        about = case["queues"][queue]
+        weights, weight = case["resource_weights"], float(about["weight"] or 1)
+        consumed = {r: decayed(amount, 0.0, 0.0, p) for r, amount in numbers(about["consumed"]).items()}
+        return float(sum(float(weights.get(r, 1)) * usage(c, 0.0, weight) for r, c in consumed.items()))
+
+    found = sorted(case["workloads"], key=lambda w: (w["created"], w["name"]))
+    place = {w["name"]: k for k, w in enumerate(found)}
+
+    def before(a: Case, b: Case) -> int:
+        sides = [(used(w["queue"]), float(w["priority"]), place[w["name"]]) for w in (a, b)]
+        return -1 if goes_before(*sides[0], *sides[1]) else 1
+
+    names = [w["name"] for w in sorted(found, key=cmp_to_key(before))]
+    assert names[: len(case["expected_order"])] == case["expected_order"]
+
+
+def admission(case: Case) -> None:
+    p = parameters(case, fair=case["admission_fair_sharing"])
+    waits = sorted(case["workloads"], key=lambda w: w.get("created_s", 0))
+    letters = {queue: queue.removeprefix("lq-")[0] for queue in case["queue_weights"]}
+    rows = [f"{letters[w['queue']]}{k} {w['requests']['cpu']} {w.get('created_s', 0)} 9" for k, w in enumerate(waits)]
+    s = state(rows, p, gpus=int(case["quota"]["cpu"]), now=100.0)
+    tenants = sorted({row[0] for row in rows})
+    for queue, weight in case["queue_weights"].items():
+        if letters[queue] in tenants:
+            t = tenants.index(letters[queue])
+            s.tenant[t].weight = weight
+            s.tenant_memory[CONSUMED, t] = decayed(numbers(case["consumed"].get(queue)).get("cpu", 0.0), 0.0, 0.0, p)
+    assert {waits[j]["name"] for j in choose(s)} == set(case["expected_admitted"])
+
+
+GROUPS: dict[str, Callable[[Case], None]] = {
+    "decay": decay, "decay_many": decay_many, "multiply": multiply, "usage": usage_compared,
+    "weight": weight_of_a_queue, "entry_penalty": penalty_of_entry, "penalty_applies": penalty_applies,
+    "ledger": ledger, "settlement": settlement, "transition": transition, "order": order, "admission": admission,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{c['group']}: {c['name']}" for c in CASES])
+def test_case_of_kueue(case: Case) -> None:
+    if case["name"] in OTHERWISE:
+        pytest.skip(OTHERWISE[case["name"]])
+    GROUPS[case["group"]](case)
+
+
+def test_at_least_95_percent_of_kueues_cases_have_a_counterpart(shared: Any) -> None:
+    assert len(CASES) == 83
+    assert sum(case["name"] in OTHERWISE for case in CASES) == len(OTHERWISE) <= 0.05 * 83
+
+
+KUEUE = {"usage_half_life_time": 100, "usage_sampling_interval": 20}
+SCHEDULES: dict[str, tuple[Any, ...]] = {
+    "the penalty of a job counts when the next one is chosen": (
+        "kueue-afs", 2, KUEUE,
+        "a0 1 0 30 |S==",
+        "a1 1 0 30 |...S==",
+        "b2 1 0 30 |S==",
+        "b3 1 0 30 |...S==",
+    ),
+    "without memory it is first in, first out, and what does not fit is passed over": (
+        "kueue-afs", 2, {"usage_half_life_time": [0, 100]},
+        "a0 1 0 30  |S==     |S==",
+        "a1 1 0 20  |S=      |..S=",  # b came later, but has used nothing
+        "a2 2 0 10  |....S   |....S",
+        "b3 1 0 20  |..S=    |S=",
+    ),
+    "usage is compared for the weight": (
+        "kueue-afs", 1, KUEUE | {"weights": [{"a": 1, "b": 1}, {"a": 9, "b": 1}]},
+        "a0 1 0 40 |S===     |S===",
+        "a1 1 0 10 |.......S |......S",
+        "b2 1 0 20 |....S=   |....S=",
+        "b3 1 0 10 |......S  |.......S",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SCHEDULES.values(), ids=SCHEDULES)
+def test_schedule(case: tuple[Any, ...]) -> None:
+    check(*case)
+
+
+def test_a_job_that_finds_no_place_pays_nothing() -> None:
+    """b1 may run on the first node only, which b0 holds: it is chosen at every round until z leaves no node free."""
+    rows = jobs("b0 2 0 300", "a1 2 10 80", "b1 2 20 9", "z0 2 80 100", "a2 2 85 10", "b2 2 85 10")
+    trace, cluster = trace_of(rows, {"a": 1, "b": 2, "z": 1}), Cluster(3, 2)
+    on_first = np.isin(trace.job_id, ["b0", "b1"]).astype(np.int64)
+    rules = no_rules(trace, cluster)._replace(allowed=np.array([[True] * 3, [True, False, False]]), kind=on_first)
+    found = simulate(trace, cluster, get_policy("kueue-afs")(**KUEUE), settings=FREE, rules=rules).jobs
+    starts = dict(zip(found["job_id"], found["first_start_time"], strict=True))
+    # a2 would be first if b had been charged for b1 at every round
+    assert starts == {"b0": 0, "a1": 10, "b1": 300, "z0": 80, "a2": 100, "b2": 90}
+
+
+@pytest.mark.parametrize("bonus, order", [([0, 0, 0, 0], "a1 b3 a2 b4"), ([0, 5, 0, 9], "b4 a2 b3 a1")])
+def test_priority_decides_within_a_queue(bonus: list[int], order: str) -> None:
+    rows = jobs("a1 1 0 10", "a2 1 0 10", "b3 1 0 10", "b4 1 0 10")
+    trace, cluster = trace_of(rows), Cluster(1, 1)
+    rules = no_rules(trace, cluster)._replace(bonus=np.array(bonus, float))
+    found = simulate(trace, cluster, get_policy("kueue-afs")(**KUEUE), settings=FREE, rules=rules).jobs
+    assert " ".join(found.sort_values("first_start_time")["job_id"]) == order
+
+
+row = st.tuples(st.sampled_from("abc"), st.integers(1, 4), st.integers(0, 400), st.integers(1, 300))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(row, min_size=2, max_size=15), st.integers(4, 6), st.sampled_from([30, 100, 1000]),
+    st.sampled_from([7, 20, 50]), st.sampled_from([1, 10]), st.tuples(*[st.sampled_from([1.0, 2.0, 3.0])] * 3),
+)  # fmt: skip
+def test_as_the_naive_twin(
+    rows: list[tuple[str, int, int, int]], gpus: int, half_life: float, sampling: float, every: int,
+    weight: tuple[float, ...],
+) -> None:  # fmt: skip
+    rows = sorted(rows, key=lambda r: r[2])
+    weights = dict(zip("abc", weight, strict=True))
+    expected = [kueue_naive.Job(*r) for r in rows]
+    kueue_naive.admit(expected, weights, gpus, half_life, sampling, every)
+    table = pd.DataFrame(rows, columns=["tenant", "demand", "submit_time", "duration"]).assign(job_id=range(len(rows)))
+    policy = get_policy("kueue-afs")(usage_half_life_time=half_life, usage_sampling_interval=sampling)
+    free = Settings(interval=every, checkpoint_overhead=0, restart_overhead=0)
+    found = simulate(Trace.from_frame(table, weights=weights), Cluster(1, gpus), policy, settings=free)
+    assert found.jobs["first_start_time"].tolist() == [job.start for job in expected]

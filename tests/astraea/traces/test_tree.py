@@ -1,0 +1,57 @@
+"""Shares with queues above the tenants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from schedules import jobs, trace_of
+
+from astraea.audit.audit import anonymous
+from astraea.core.errors import InputError
+from astraea.traces.readers.shares import read_shares
+from astraea.traces.trace import Trace
+from astraea.traces.tree import Shares
+
+FILE = """queue,share,limit,parent,quota,priority
+physics,3,,,,
+astro,2,8,physics,6,1
+bio,1,,physics,,
+cs,1,,,inf,
+"""
+WEIGHTS = {"astro": 1 / 2, "bio": 1 / 4, "cs": 1 / 4}
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Trace:
+    """Three jobs of the tenants of the file."""
+    path = tmp_path / "shares.csv"
+    path.write_text(FILE)
+    rows = jobs("c0 1 0 10", "b1 1 0 10", "a2 1 5 10")
+    names = {"a": "astro", "b": "bio", "c": "cs"}
+    return trace_of([row | {"tenant": names[row["tenant"]]} for row in rows], read_shares(path))
+
+
+def test_a_tree_is_read_and_a_tenant_has_the_share_that_it_gives_it(trace: Trace) -> None:
+    assert dict(zip(trace.tenants, trace.tenant_weight, strict=True)) == pytest.approx(WEIGHTS)
+    assert trace.tree is not None
+    assert trace.tree.parent.tolist() == [3, 3, -1, -1]  # physics is the last, behind the tenants
+    np.testing.assert_array_equal(trace.tree.quota, [6, np.nan, np.inf, np.nan])
+    assert trace.tree.limit.tolist() == [8, np.inf, np.inf, np.inf]
+    assert trace.tree.priority.tolist() == [1, 0, 0, 0]
+    assert trace.tree.least_limit.tolist() == [8, np.inf, np.inf, np.inf]
+
+
+def test_what_keeps_the_tenants_keeps_the_tree(trace: Trace) -> None:
+    for kept in (trace.head(1), trace.window(0, 3), trace.scale_load(2), anonymous(trace)):
+        assert kept.tree is trace.tree
+    assert trace.with_weights(WEIGHTS).tree is None
+    assert trace.with_weights(WEIGHTS).digest != trace.digest
+
+
+def test_a_queue_above_others_is_no_tenant(trace: Trace) -> None:
+    assert trace.tree is not None
+    weights = Shares(WEIGHTS, trace.tree)
+    with pytest.raises(InputError, match="tenant 'physics' has no weight; those are named: astro, bio, cs"):
+        trace_of([row | {"tenant": "physics"} for row in jobs("p0 1 0 10")], weights)
