@@ -21,15 +21,17 @@ from astraea.core.units import DAY
 from astraea.traces.trace import Trace
 
 MOST: Final = 25
-JOBS: Final = 20_000
-"""Replays of a log, and jobs in all of them together: a long log is replayed once, as chance evens out in it."""
+"""Replays of a log, at most."""
+
+MANY: Final = 10_000
+"""Jobs above which a log is replayed once, as chance evens out in it."""
 
 
 def replays(
     trace: Trace, cluster: Cluster, own: Policy, rules: Rules | None = None, settings: Settings | None = None
 ) -> list[Result]:
     """Replay a log several times under a scheduler; once, as it is, if it is long or not in whole seconds."""
-    number = min(MOST, JOBS // max(len(trace), 1))
+    number = min(MOST, 2 * MANY // max(len(trace), 1))
     times = np.concatenate([trace.submit_time, trace.duration])
     if number < 2 or "clock_offset" not in own.parameters or (times % 1).any():
         return [simulate(trace, cluster, own, settings=settings, rules=rules)]

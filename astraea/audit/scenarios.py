@@ -75,10 +75,17 @@ def gains(was: Result, own: Result, others: Mapping[str, Result]) -> pd.DataFram
 
 
 def use(result: Result, until: float) -> float:
-    """Part of the cluster's GPU-time that was held from second 0 until a time, in [0, 1]; NaN for no time."""
+    """Part of the cluster's GPU-time that was held from second 0 until a time, in [0, 1]; NaN for no time.
+
+    Without grants, what was held within the last hour counts as if it was held evenly.
+    """
     if until <= 0:
         return float("nan")
-    assert result.grants is not None
+    if result.grants is None:
+        hourly = result.timeline.groupby("time")["attained_service"].sum()
+        at = [*hourly.index, result.makespan]
+        total = np.interp(until, at, [*hourly, result.jobs["attained_service"].sum()])
+        return float(total / (result.gpus * until))
     grants = result.grants
     held = (grants["end"].clip(upper=until) - grants["start"].clip(upper=until)) * grants["demand"]
     return float(held.sum() / (result.gpus * until))
@@ -134,9 +141,10 @@ def owed(
     if waiting is not None and len(waiting):
         jobs = pd.concat([jobs, waiting[["tenant", "demand", "submit_time"]].assign(end_time=bounds[-1])])
     grants = result.grants.assign(tenant=result.grants["job_id"].map(result.jobs.set_index("job_id")["tenant"]))
+    of_jobs, of_grants = (table.groupby("tenant").indices for table in (jobs, grants))
     rows = []
     for tenant, gpus in quota.items():
-        mine, given = jobs[jobs["tenant"] == tenant], grants[grants["tenant"] == tenant]
+        mine, given = jobs.iloc[of_jobs.get(tenant, [])], grants.iloc[of_grants.get(tenant, [])]
         due = _integral(mine["submit_time"], mine["end_time"], mine["demand"], bounds, most=gpus) / HOUR
         got = _integral(given["start"], given["end"], given["demand"], bounds) / HOUR
         rows += [(k, tenant, got[k] - got[k - 1], due[k] - due[k - 1]) for k in range(1, len(bounds))]

@@ -227,7 +227,7 @@ def is_over_limit(s: View, p: Parameters, taken: F, j: int) -> bool:
         return True
     for k in range(s.rules.caps.shape[1]):
         c = s.rules.caps[j, k]
-        if c >= 0 and taken[c] + s.rules.takes[j, k] > s.rules.cap[c]:
+        if c >= 0 and s.rules.binds[j, k] and taken[c] + s.rules.takes[j, k] > s.rules.cap[c]:
             return True
     return False
 
