@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from astraea.audit import causes, history, reasons, recorded, scenarios
+from astraea.audit.replays import MANY, replays
 from astraea.audit.scenarios import AS_IT_WAS, Calibration, calibration
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
@@ -25,6 +26,7 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
 from astraea.core.metrics import average_jct, sharing_loss
 from astraea.core.result import Result
+from astraea.core.units import HOUR
 from astraea.experiments.lease_term import FIGURES, MOST_LEASES, recommended_term
 from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
@@ -45,6 +47,15 @@ NAMELESS: Final = "a cluster"
 
 INTERVAL: Final = 1.0
 """Between rounds [s]: a cluster reacts within a second or two, and its log is in whole seconds."""
+
+
+SHORT: Final = 100 * HOUR
+"""In longer logs, the use of the cluster until the last submission is measured by the hour, not lease by lease."""
+
+KEPT: Final = [
+    "job_id", "tenant", "demand", "submit_time", "first_start_time", "jct", "rho_job", "leases", "overhead"
+]  # fmt: skip
+"""Columns of `Result.jobs` that tables of an audit are made of."""
 
 
 class Audit(NamedTuple):
@@ -92,43 +103,51 @@ def audit(
     longest = _longest((who["until"] - who["since"]).to_numpy(), who["tenant"].to_numpy())
     found = reasons.beside(causes.causes(trace, runs, cluster, who.iloc[longest], rules), trace)
 
+    told: dict[str, Any] = {
+        "utilization": scenarios.use(was, trace.span),
+        "owed": scenarios.owed(was, quota, bounds, waiting),
+        "by_month": history.by_month(trace, who, was, quota, waiting, bounds[-1]),
+        "over_time": scenarios.over_time(was, waiting),
+        "jobs": {str(name): int(n) for name, n in was.jobs["tenant"].value_counts().items()},
+    }
+
     common, aside = split_off_impossible(trace, cluster, rules=rules)
     theirs = None if rules is None else rules.of(np.flatnonzero(np.isin(trace.job_id, common.job_id)))
-    replayed = simulate(trace, cluster, own, settings=settings, keep_log=True, rules=rules)
+    results = {AS_IT_WAS: _of(was, common) if len(aside) else was}
+    rows = [scenarios.overview_row(AS_IT_WAS, results[AS_IT_WAS])]
+    was, results[AS_IT_WAS] = _without_log(was), _without_log(results[AS_IT_WAS])
     # beside jobs that the others cannot run, all would wait longer: they are compared without
-    alone = replayed
-    if len(aside):
-        alone = simulate(common, cluster, own, settings=settings, keep_log=True, rules=theirs)
-    results = {AS_IT_WAS: _of(was, common), own.name: alone}
-    rows = [scenarios.overview_row(name, result) for name, result in results.items()]
     others = [get_policy(name) for name in dict.fromkeys(what_if) if name != own.name]
-    for policy in others:
-        result = simulate(common, cluster, policy, settings=settings, keep_log=True, rules=theirs)
+    for policy in (own, *others):
+        result = simulate(common, cluster, policy, settings=settings, keep_log=trace.span < SHORT, rules=theirs)
         rows.append(scenarios.overview_row(policy.name, result))
-        results[policy.name] = dataclasses.replace(result, grants=None, placements=None)
-    terms, sentence = _lease_terms(common, cluster, settings, theirs)
+        results[policy.name] = _without_log(result)
+    del result
+    near = [results[own.name]]
+    if len(aside) or len(trace) <= MANY:
+        near = replays(trace, cluster, own, rules, settings)
+    terms, sentence = _lease_terms(
+        common, cluster, settings, theirs,
+        {p.parameters["lease_term"]: results[p.name] for p in others if p.name == "astraea"},
+    )  # fmt: skip
     return Audit(
         trace=trace,
         cluster=cluster,
         end=end,
-        utilization=scenarios.use(was, trace.span),
         quota=quota,
-        jobs={str(name): int(n) for name, n in was.jobs["tenant"].value_counts().items()},
         replay=own.name,
-        calibration=calibration(was, replayed),
+        calibration=calibration(was, *near),
         left_out=len(aside),
         period=period,
-        owed=scenarios.owed(was, quota, bounds, waiting),
         causes=found,
         overview=pd.DataFrame(rows),
         by_tenant=scenarios.waits_by(results, "tenant"),
         by_size=scenarios.waits_by(results, "size"),
-        by_month=history.by_month(trace, who, was, quota, waiting, bounds[-1]),
         gains=scenarios.gains(results[AS_IT_WAS], results[own.name], {p.name: results[p.name] for p in others}),
-        over_time=scenarios.over_time(was, waiting),
         lease_terms=terms,
         lease_term=sentence,
         settings=settings,
+        **told,
     )
 
 
@@ -160,15 +179,23 @@ def _of(result: Result, trace: Trace) -> Result:
     return dataclasses.replace(result, jobs=jobs, grants=grants, placements=None)
 
 
+def _without_log(result: Result) -> Result:
+    """What the tables need of a simulation: of a large log, the rest fills the memory."""
+    return dataclasses.replace(
+        result, jobs=result.jobs[KEPT], grants=None, placements=None, timeline=result.timeline.head(0)
+    )
+
+
 def _lease_terms(
-    trace: Trace, cluster: Cluster, settings: Settings, rules: Rules | None
+    trace: Trace, cluster: Cluster, settings: Settings, rules: Rules | None, known: Mapping[float, Result]
 ) -> tuple[pd.DataFrame, str]:
-    """What `recommended_term` reads of ASTRAEA under several lease terms, and what it says."""
+    """What `recommended_term` reads of ASTRAEA under several lease terms, some of them `known`, and what it says."""
     busy = float(trace.duration.sum())
     rows: list[tuple[float, ...]] = []
     for term in TERMS:
         if term >= 900 or busy / term <= MOST_LEASES:
-            result = simulate(trace, cluster, get_policy("astraea")(lease_term=term), settings=settings, rules=rules)
+            policy = get_policy("astraea")(lease_term=term)
+            result = known.get(term) or simulate(trace, cluster, policy, settings=settings, rules=rules)
             overhead = float(result.jobs["overhead"].mean() / result.jobs["jct"].mean())
             rows.append((term, average_jct(result), overhead, sharing_loss(result)))
     table = pd.DataFrame(rows, columns=["lease_term", *FIGURES])

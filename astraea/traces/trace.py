@@ -156,7 +156,7 @@ class Trace:
             excluded_jobs=no_excluded_jobs() if excluded_jobs is None else excluded_jobs.reset_index(drop=True),
             recorded=recorded,
             details=None if details is None else details.iloc[order].reset_index(drop=True),
-            **{c: columns[c][order] for c in (*REQUIRED, *OPTIONAL) if c != "tenant"},
+            **{c: columns.pop(c)[order] for c in (*REQUIRED, *OPTIONAL) if c != "tenant"},  # each is there only once
         )
 
     @property

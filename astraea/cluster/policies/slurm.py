@@ -50,6 +50,7 @@ from astraea.cluster.policies.slurm_backfill import (
     time_limit,
 )
 from astraea.cluster.policies.slurm_priority import (
+    ALIGNED,
     BY_END,
     COMPUTED,
     CONSERVATIVE,
@@ -84,7 +85,10 @@ from astraea.core.compilation import inlined
     at_least={
         "interval": 0.01, "half_life": 1, "calc_period": 1, "max_age": 1, "bf_resolution": 1, "bf_max_job_test": 1,
     },
-    choices={"favor_small": ("no", "yes"), "backfill": ("conservative", "easy", "none")},
+    choices={
+        "favor_small": ("no", "yes"), "backfill": ("conservative", "easy", "none"),
+        "bf_groups": ("rolling", "aligned"),
+    },
 )  # fmt: skip
 def slurm(s: View) -> None:
     """Slurm's multifactor priority with Fair Tree and its backfill scheduler (https://slurm.schedmd.com)."""
@@ -161,7 +165,7 @@ def backfill(s: View, p: Parameters, plan: Outlook, taken: F, j: int, reserves: 
     at = now
     while at < now + p.bf_window:
         later = find_open(s, plan, j, at, at + limit, allowed)
-        begin, nodes = expected_start(plan, allowed, count, gpus, now)
+        begin, nodes = expected_start(plan, allowed, count, gpus, now, p.bf_groups == ALIGNED, p.clock_offset)
         begin = max(begin, at)
         if begin <= now:
             start(s, plan, taken, j, nodes)

@@ -110,7 +110,8 @@ def assemble(found: Rows, name: str, weights: Mapping[str, float] | None, strict
         raise InputError(f"{name}: none of the {len(aside)} rows is a job that can be simulated ({counts}){hint}")
     # where several files make one trace, only some may have these columns
     columns = [c for c in (*REQUIRED, *OPTIONAL) if c in rows]
-    used = rows[columns].iloc[kept].fillna({"weight": 1.0, "sensitivity": 1.0, "state": STATES[0]})
+    used = pd.DataFrame({c: rows.pop(c).iloc[kept] for c in columns})  # a million rows need the memory
+    used = used.fillna({"weight": 1.0, "sensitivity": 1.0, "state": STATES[0]})
     return Trace.from_frame(
         used, name=name, weights=None if weights is None else dict(weights), origin=found.origin, excluded_jobs=aside,
         recorded=found.recorded, details=None if details is None else details.iloc[kept],

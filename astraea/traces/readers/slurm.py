@@ -38,7 +38,7 @@ from astraea.traces.readers.slurm_details import details_of
 from astraea.traces.readers.slurm_files import ID, TENANTS, read_rows, read_sshare
 from astraea.traces.readers.slurm_jobs import AGAIN, NEVER, PART, STEP, WAITS, jobs_of
 from astraea.traces.readers.slurm_json import read_json_jobs
-from astraea.traces.readers.table import Faults, Table, read_start
+from astraea.traces.readers.table import Faults, Table, among, read_start
 from astraea.traces.slurm_words import GPU, REQUEUED, RUNNING, STATES, WAITING, count_of, gres_of
 
 __all__ = ["AGAIN", "NEVER", "NOBODY", "PART", "REQUIRED", "STEP", "WAITS", "read_slurm"]
@@ -128,13 +128,13 @@ def _parsed(table: Table, tenant: str, top: Mapping[str, str] | None, resource: 
     is_step = np.array([m is not None and m["step"] is not None for m in found], dtype=bool)
     is_row = ~is_step
     states = np.array([(v.split() or [""])[0].rstrip("+") for v in table.columns["State"]], dtype=object)
-    table.check(is_row & ~np.isin(states.astype(str), STATES), states, "State", f"one of {', '.join(STATES)}")
+    table.check(is_row & ~among(states, STATES), states, "State", f"one of {', '.join(STATES)}")
     submit, eligible, start, end = (_times(table, c, is_row) for c in ("Submit", "Eligible", "Start", "End"))
     table.check(is_row & np.isnat(submit), table.columns["Submit"], "Submit", "a time")
-    waits = np.isin(states, WAITING) | (np.isin(states, REQUEUED) & np.isnat(start))
+    waits = among(states, WAITING) | (among(states, REQUEUED) & np.isnat(start))
     started = is_row & ~waits & ~np.isnat(start)
     start, end = (np.where(started, when, np.datetime64("NaT")) for when in (start, end))
-    may_run = np.isin(states, RUNNING)
+    may_run = among(states, RUNNING)
     end = np.where(may_run & (end <= start), np.datetime64("NaT"), end)  # some versions write its start there
     runs = started & np.isnat(end)
     elapsed = _elapsed(table, runs & may_run)
@@ -155,7 +155,7 @@ def _parsed(table: Table, tenant: str, top: Mapping[str, str] | None, resource: 
         "part": pd.Categorical([m["part"] or "" if m else "" for m in found]),
         "is_step": is_step,
         "waits": waits & is_row,
-        "state": pd.Categorical(states.astype(str)),
+        "state": pd.Categorical(states),
         "tenant": pd.Categorical(owner),
         "user": pd.Categorical(np.where(people == "", owner, people)),
         "demand": _demands(table, resource, is_row),
@@ -233,7 +233,7 @@ def _limits(table: Table, is_row: BoolArray) -> FloatArray:
     else:
         expected = "a time [days-]hours:minutes:seconds, or UNLIMITED"
         seconds = np.array([_length(v) for v in values])
-    table.check(is_row & np.isnan(seconds) & ~np.isin(values.astype(str), _NEVER_ENDS), values, column, expected)
+    table.check(is_row & np.isnan(seconds) & ~among(values, _NEVER_ENDS), values, column, expected)
     return np.where(seconds > 0, seconds, np.nan)
 
 

@@ -6,6 +6,7 @@ Source: the manual page of sacct (slurm.schedmd.com/sacct.html).
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +14,8 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.traces.columns import DETAILS
-from astraea.traces.readers.table import Table
+from astraea.traces.readers.table import Table, among
+from astraea.traces.slurm_words import count_of
 
 _COLUMNS: Final = {
     "account": ("Account",), "user": ("User",), "partition": ("Partition",), "qos": ("QOS",),
@@ -23,7 +25,9 @@ _COLUMNS: Final = {
 }  # fmt: skip
 """The first of these columns that a log has."""
 
-_RESOURCES: Final = {"gpus": "gres/gpu", "cpus": "cpu", "memory": "mem", "nodes": "node"}
+_RESOURCES: Final = ("gpus", "cpus", "memory", "nodes")
+"""Details that lists of resources tell."""
+
 _UNITS: Final = {"K": 1 / 1024, "M": 1.0, "": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)(?:([nc])?)")
 _NONE: Final = ("None", "None assigned", "Unknown", "(null)", "N/A")
@@ -38,13 +42,12 @@ def details_of(table: Table) -> pd.DataFrame:
             found[name] = np.full(len(table), unknown, dtype=object if unknown == "" else float)
         elif unknown == "":
             text = table.words(column)
-            found[name] = np.where(np.isin(text.astype(str), _NONE), "", text)
+            found[name] = np.where(among(text, _NONE), "", text)
         else:
             found[name] = pd.to_numeric(pd.Series(table.words(column)), errors="coerce").to_numpy(dtype=np.float64)
-    asked = _of_each(table, ("ReqTRES", "AllocTRES"), _tres_of)
-    for name, resource in _RESOURCES.items():
-        of_tres = np.array([_size(tres.get(resource, "")) for tres in asked])
-        found[name] = np.where(np.isnan(found[name]) | (name == "nodes") & ~(found[name] > 0), of_tres, found[name])
+    asked = np.array([many or (np.nan,) * 4 for many in _of_each(table, ("ReqTRES", "AllocTRES"), _asked)])
+    for name, many in zip(_RESOURCES, asked.reshape(-1, 4).T, strict=True):
+        found[name] = np.where(np.isnan(found[name]) | (name == "nodes") & ~(found[name] > 0), many, found[name])
     if "ReqMem" in table.columns:
         found["memory"] = np.where(np.isnan(found["memory"]), _asked_memory(table, found), found["memory"])
     # what was asked for without a type may get any, and then AllocTRES names the one that it happened to get
@@ -65,9 +68,11 @@ def _of_each(table: Table, columns: tuple[str, ...], read: Any) -> list[Any]:
     return out
 
 
-def _tres_of(text: str) -> dict[str, str]:
-    """Resources of ``cpu=8,mem=4G``."""
-    return {name: count for name, _, count in (part.partition("=") for part in text.split(",")) if count}
+def _asked(text: str) -> tuple[float, ...]:
+    """The `_RESOURCES` of ``cpu=8,mem=4G``, NaN where they are not told; none if there is nothing in it."""
+    tres = {name: count for name, _, count in (part.partition("=") for part in text.split(",")) if count}
+    many = float(count_of(text)) or float("nan"), *(_size(tres.get(name, "")) for name in ("cpu", "mem", "node"))
+    return many if tres else ()
 
 
 def _types_of(text: str) -> str:
@@ -75,6 +80,7 @@ def _types_of(text: str) -> str:
     return ",".join(sorted(set(re.findall(r"(?:gres/gpu:|(?<![\w/])gpu:(?!\d+(?:,|$)))([^=:,(]+)", text))))
 
 
+@lru_cache(4096)
 def _size(text: str) -> float:
     """A number with a unit, in MB where it is memory; NaN if it is none."""
     found = _SIZE.fullmatch(text)

@@ -35,7 +35,7 @@ def read_json_jobs(path: Path, strict: bool, faults: Faults) -> Iterator[Table]:
     """Yield the jobs of the list, `CHUNK` at a time, in its order; entries that are no jobs go into `faults`."""
     rows: list[dict[str, str]] = []
     at: list[int] = []
-    number = 0
+    number, done = 0, False
     with opened(path, "strict" if strict else "backslashreplace") as file:
         for number, job in enumerate(_jobs(path, _Stream(path, file)), 1):
             try:
@@ -49,10 +49,11 @@ def read_json_jobs(path: Path, strict: bool, faults: Faults) -> Iterator[Table]:
                 faults[number] = "is not a job of sacct --json", what
             if len(rows) == CHUNK:
                 yield _table(path, rows, at, strict, faults)
-                rows, at = [], []
+                rows, at, done = [], [], True
     if not number:
         raise InputError(f"{path}: there is no list of jobs in it, as sacct --json prints one")
-    yield _table(path, rows, at, strict, faults)
+    if rows or not done:
+        yield _table(path, rows, at, strict, faults)
 
 
 _COLUMNS: Final = (
