@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.audit import causes, history, reasons, recorded, scenarios
+from astraea.audit.replays import MANY, replays
 from astraea.audit.scenarios import AS_IT_WAS, Calibration, calibration
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
@@ -102,18 +103,29 @@ def audit(
     longest = _longest((who["until"] - who["since"]).to_numpy(), who["tenant"].to_numpy())
     found = reasons.beside(causes.causes(trace, runs, cluster, who.iloc[longest], rules), trace)
 
+    told: dict[str, Any] = {
+        "utilization": scenarios.use(was, trace.span),
+        "owed": scenarios.owed(was, quota, bounds, waiting),
+        "by_month": history.by_month(trace, who, was, quota, waiting, bounds[-1]),
+        "over_time": scenarios.over_time(was, waiting),
+        "jobs": {str(name): int(n) for name, n in was.jobs["tenant"].value_counts().items()},
+    }
+
     common, aside = split_off_impossible(trace, cluster, rules=rules)
     theirs = None if rules is None else rules.of(np.flatnonzero(np.isin(trace.job_id, common.job_id)))
     results = {AS_IT_WAS: _of(was, common) if len(aside) else was}
     rows = [scenarios.overview_row(AS_IT_WAS, results[AS_IT_WAS])]
+    was, results[AS_IT_WAS] = _without_log(was), _without_log(results[AS_IT_WAS])
     # beside jobs that the others cannot run, all would wait longer: they are compared without
-    near = calibration(was, simulate(trace, cluster, own, settings=settings, rules=rules)) if len(aside) else None
     others = [get_policy(name) for name in dict.fromkeys(what_if) if name != own.name]
     for policy in (own, *others):
         result = simulate(common, cluster, policy, settings=settings, keep_log=trace.span < SHORT, rules=theirs)
         rows.append(scenarios.overview_row(policy.name, result))
         results[policy.name] = _without_log(result)
     del result
+    near = [results[own.name]]
+    if len(aside) or len(trace) <= MANY:
+        near = replays(trace, cluster, own, rules, settings)
     terms, sentence = _lease_terms(
         common, cluster, settings, theirs,
         {p.parameters["lease_term"]: results[p.name] for p in others if p.name == "astraea"},
@@ -122,24 +134,20 @@ def audit(
         trace=trace,
         cluster=cluster,
         end=end,
-        utilization=scenarios.use(was, trace.span),
         quota=quota,
-        jobs={str(name): int(n) for name, n in was.jobs["tenant"].value_counts().items()},
         replay=own.name,
-        calibration=near or calibration(was, results[own.name]),
+        calibration=calibration(was, *near),
         left_out=len(aside),
         period=period,
-        owed=scenarios.owed(was, quota, bounds, waiting),
         causes=found,
         overview=pd.DataFrame(rows),
         by_tenant=scenarios.waits_by(results, "tenant"),
         by_size=scenarios.waits_by(results, "size"),
-        by_month=history.by_month(trace, who, was, quota, waiting, bounds[-1]),
         gains=scenarios.gains(results[AS_IT_WAS], results[own.name], {p.name: results[p.name] for p in others}),
-        over_time=scenarios.over_time(was, waiting),
         lease_terms=terms,
         lease_term=sentence,
         settings=settings,
+        **told,
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import jinja2
+import pandas as pd
 
 from astraea.audit import sections
 from astraea.audit.audit import Audit
@@ -38,6 +39,8 @@ def write(found: Audit, shares: str, folder: Path, more: Sequence[dict[str, Any]
     }  # fmt: skip
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n", float_format="%.10g")
+    if len(found.trace.excluded_jobs):
+        found.trace.excluded_jobs.to_csv(folder / "set_aside.csv", index=False, lineterminator="\n")
     calibration = {**found.calibration._asdict(), "error": found.calibration.error}
     told = {
         "in_short": short(found, shares),
@@ -67,7 +70,8 @@ def write(found: Audit, shares: str, folder: Path, more: Sequence[dict[str, Any]
 
 def short(found: Audit, shares: str) -> list[str]:
     """The findings, most important first."""
-    lines = [f"{_who(found)} {shares}".strip(), *_gap(found)]
+    lines = [sections.unread(found)] if sections.is_much(found.trace) else []
+    lines += [f"{_who(found)} {shares}".strip(), *_gap(found)]
     if len(found.causes):
         weight = sections.time_by_cause(found)
         share = 100 * weight.iloc[0] / weight.sum()
@@ -103,6 +107,9 @@ def _gap(found: Audit) -> list[str]:
         return []
     owed, got = (f"{row[c]:,.0f}" if row["owed"] >= 10 else f"{row[c]:.2g}" for c in ("owed", "got"))
     when = f"{'on' if found.period == 'day' else 'in'} {found.period} {row['period']}"
+    if found.trace.origin is not None and found.period in ("week", "day"):
+        length = pd.Timedelta(1, "W" if found.period == "week" else "D")
+        when += f" (from {found.trace.origin + (int(row['period']) - 1) * length:%Y-%m-%d})"
     return [f"The largest gap: {when}, {row['tenant']} was owed {owed} GPU-hours and got {got}."]
 
 

@@ -6,7 +6,7 @@ import io
 import math
 import re
 from base64 import b64encode
-from typing import Any
+from typing import Any, Final
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,6 +15,9 @@ from matplotlib.figure import Figure
 
 from astraea.core.units import SECONDS, unit_for
 from astraea.plots import charts
+
+UNFOLDED: Final = 10
+"""Rows that a long table shows at once."""
 
 Part = str | dict[str, Any]
 """A paragraph, or the lines of a list, the columns and rows of a table, the source of a picture and what it shows."""
@@ -35,10 +38,12 @@ def figure_of(fig: Figure, text: str) -> Part:
 
 
 def table_of(table: pd.DataFrame) -> Part:
-    """A table, with its cells as text."""
+    """A table, with its cells as text; of a long one, all but the first rows are folded."""
     columns = [str(column) for column in table]
     cells = [cells_of(table.iloc[:, k]) for k in range(len(columns))]
-    return {"columns": columns, "rows": list(zip(*cells, strict=True))}
+    rows = list(zip(*cells, strict=True))
+    shown = UNFOLDED if len(rows) > UNFOLDED + 2 else len(rows)
+    return {"columns": columns, "rows": rows[:shown], "more": rows[shown:]}
 
 
 def cells_of(column: pd.Series[Any]) -> list[str]:
@@ -60,15 +65,15 @@ def label_of(scheduler: str) -> str:
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """Columns as people call them, with units: times of all columns in one, shares in percent."""
+    """Columns as people call them, with units: times in one that suits the column, shares in percent."""
     names = [str(column) for column in table]
     shares = [c for c in names if c in ("sharing_loss", "utilization", "overhead_share")]
     times = [c for c in names if c.endswith(("_wait", "_jct"))]
-    unit = unit_for(float(table["average_jct"].max()))
+    unit = {c: unit_for(float(table[c].max())) for c in times}
     shown = table.copy()
     shown[shares] *= 100
-    shown[times] /= SECONDS[unit]
-    units = dict.fromkeys(shares, " [%]") | dict.fromkeys(times, f" [{unit}]") | {"lease_term": " [s]"}
+    shown[times] = shown[times] / [SECONDS[unit[c]] for c in times]
+    units = dict.fromkeys(shares, " [%]") | {c: f" [{unit[c]}]" for c in times} | {"lease_term": " [s]"}
     words = {
         "average_jct": "average JCT",
         "utilization": "in use until the last submission",

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 
 from astraea.core.units import SECONDS, unit_for
 from astraea.plots import charts
 
-WIDTH: Final = 6.0
+WIDTH: Final = 5.4
 """[inch]; letters are legible on a telephone, and not too large on a screen."""
 
 LONGEST: Final = 20
 """Letters of a name that are shown."""
 
 
-def load(table: pd.DataFrame, gpus: int) -> Figure:
-    """GPUs held, and waited for, over time; `table` is that of `scenarios.over_time`."""
+def load(table: pd.DataFrame, gpus: int, origin: pd.Timestamp | None = None) -> Figure:
+    """GPUs held, and waited for, over time; `table` is that of `scenarios.over_time`, `origin` the date of second 0."""
     fig, axes = charts.panels(rows=2, width=WIDTH, height=1.5)
     unit = unit_for(float(table["time"].max()))
-    at = table["time"].to_numpy() / SECONDS[unit]
+    at: Any = table["time"].to_numpy() / SECONDS[unit]
+    if origin is not None:
+        at = (origin + pd.to_timedelta(table["time"], unit="s")).to_numpy()
     axes[0].fill_between(at, table["held"], step="post", color="#0072B2", linewidth=0)
     axes[0].set_ylim(0, 1.05 * gpus)
     charts.mark_line(axes[0], gpus, f"{gpus:,}", vertical=False)
@@ -31,9 +34,15 @@ def load(table: pd.DataFrame, gpus: int) -> Figure:
     axes[1].fill_between(at, table["wanted"], step="post", color="#D55E00", linewidth=0)
     axes[1].set_ylim(bottom=0)
     axes[1].set_ylabel("GPUs waited for")
-    axes[1].set_xlabel(f"Time since the first submission [{unit}]")
     for ax in axes:
-        ax.set_xlim(0, at[-1])
+        ax.set_xlim(at[0], at[-1])
+        if origin is not None:
+            ax.xaxis.set_major_locator(AutoDateLocator(maxticks=8))  # type: ignore[no-untyped-call]
+    if origin is None:
+        axes[1].set_xlabel(f"Time since the first submission [{unit}]")
+    else:
+        dates = ConciseDateFormatter(axes[1].xaxis.get_major_locator())  # type: ignore[no-untyped-call]
+        axes[1].xaxis.set_major_formatter(dates)
     return fig
 
 
@@ -42,15 +51,15 @@ def fairness(table: pd.DataFrame, period: str) -> Figure:
     parts = table[table["period"] > 0]
     tenants = sorted(parts["tenant"].unique())
     wide = parts.set_index(["period", "tenant"])["rho"].unstack(0).reindex(tenants)  # noqa: PD010
-    fig, ax = charts.panels(width=WIDTH, height=max(1.4, 0.2 * len(tenants) + 0.8))
+    fig, ax = charts.panels(width=WIDTH, height=max(1.8, 0.2 * len(tenants) + 1.2))
     shown = ax.imshow(np.log2(wide.clip(0.25, 4.0)), cmap="RdBu", vmin=-2, vmax=2, aspect="auto")
     ax.set_facecolor("#cccccc")
     with charts.style():
-        bar = fig.colorbar(shown, ax=ax, ticks=[-2, -1, 0, 1, 2], pad=0.01)
-        bar.ax.set_yticklabels(["≤ 1/4", "1/2", "1", "2", "≥ 4"])
+        bar = fig.colorbar(shown, ax=ax, ticks=[-2, -1, 0, 1, 2], pad=0.01, location="top", aspect=40)
+        bar.ax.set_xticklabels(["≤ 1/4", "1/2", "1", "2", "≥ 4"])
         bar.set_label("Got / owed")
     ax.set_yticks(range(len(tenants)), [_short(name) for name in tenants])
-    every = -(-len(wide.columns) // 20)
+    every = -(-len(wide.columns) // 12)
     ax.set_xticks(range(0, len(wide.columns), every), [str(k) for k in wide.columns[::every]])
     ax.set_xlabel(period.capitalize())
     ax.grid(False)
@@ -85,5 +94,5 @@ def waits(table: pd.DataFrame, by: str, replay: str) -> Figure:
 
 def _short(name: str) -> str:
     """A name that leaves room for the picture, without mathematics in it."""
-    short = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+    short = name if len(name) <= LONGEST else f"{name[: LONGEST - 9]}…{name[-8:]}"  # the end tells names apart
     return short.replace("$", r"\$")

@@ -12,11 +12,16 @@ from astraea.audit.audit import Audit
 from astraea.audit.parts import Part, figure_of, label_of, readable, table_of
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.text import counted
+from astraea.core.units import HOUR
+from astraea.traces.trace import Trace
 
 SHOWN: Final = 10
 """Waits that the page tells of; the table beside it has all that were explained."""
 
 ROWS: Final = 40
+LOOK: Final = 0.05
+"""Part of the rows that could not be read above which the page asks to look at them."""
+
 CLASSES: Final = 12
 """Tenants in the table and the heat map, and in the picture of the waits: those with the most GPU-time due."""
 
@@ -38,17 +43,40 @@ def the_cluster(found: Audit) -> list[Part]:
         else f"Until the last submission, {100 * found.utilization:.0f} % of the cluster's GPU-time was in use."
     )  # fmt: skip
     picture = figure_of(
-        pictures.load(found.over_time, found.cluster.gpus), "GPUs in use, and GPUs that jobs waited for, over time."
+        pictures.load(found.over_time, found.cluster.gpus, found.trace.origin),
+        "GPUs in use, and GPUs that jobs waited for, over time."
     )
     return [load, picture, *_aside(found)]
 
 
 def _aside(found: Audit) -> list[Part]:
-    counts = found.trace.excluded_jobs["reason"].value_counts()
-    if not len(counts):
+    """The rows that are no job of the page, counted, and those that could not be read."""
+    aside, bad = found.trace.excluded_jobs, found.trace.unreadable
+    if not len(aside):
         return ["Every row of the log is a job of this page."]
-    text = "Rows of the log that are not among the jobs of this page:"
-    return [text, table_of(pd.DataFrame({"the row": counts.index, "rows": counts.to_numpy()}))]
+    counts = aside["reason"].value_counts()
+    table = pd.DataFrame({"the row": counts.index, "rows": counts.to_numpy()})
+    if "gpu_hours" in aside:
+        table["GPU\u2011hours, as far as known"] = aside.groupby("reason")["gpu_hours"].sum()[counts.index].to_numpy()
+    text = "Rows of the log that are not among the jobs of this page; set_aside.csv lists them:"
+    return [*([unread(found)] if len(bad) else []), text, table_of(table)]
+
+
+def unread(found: Audit) -> str:
+    """Say how many rows could not be read, and what part of the GPU-time they are."""
+    trace, bad = found.trace, found.trace.unreadable
+    part = len(bad) / (len(trace) + len(trace.excluded_jobs))
+    lost, used = float(bad["gpu_hours"].sum()), float(trace.gpu_time.sum()) / HOUR
+    text = (
+        f"{counted(len(bad), 'row')} could not be read, {100 * part:.2g} % of all, with "
+        f"{100 * lost / (lost + used):.2g} % of the GPU-hours as far as they are known."
+    )
+    return f"{text} Look at set_aside.csv before you rely on this page." if is_much(trace) else text
+
+
+def is_much(trace: Trace) -> bool:
+    """Whether so many rows could not be read that somebody should look at them."""
+    return len(trace.unreadable) > LOOK * (len(trace) + len(trace.excluded_jobs))
 
 
 def owed(found: Audit) -> list[Part]:
@@ -57,11 +85,11 @@ def owed(found: Audit) -> list[Part]:
     table = pd.DataFrame(
         {
             "tenant": whole["tenant"],
-            "share [GPU]": whole["tenant"].map(found.quota),
-            "jobs": whole["tenant"].map(found.jobs).fillna(0).astype(int),
+            "got / owed": whole["rho"],
             "got [GPU\u2011h]": whole["got"],
             "owed [GPU\u2011h]": whole["owed"],
-            "got / owed": whole["rho"],
+            "share [GPU]": whole["tenant"].map(found.quota),
+            "jobs": whole["tenant"].map(found.jobs).fillna(0).astype(int),
         }
     )
     text = (
@@ -70,7 +98,7 @@ def owed(found: Audit) -> list[Part]:
     )
     some = whole.nlargest(ROWS, "owed", keep="first")["tenant"]
     note = f" The {ROWS} that were owed most; owed.csv has all." if len(whole) > ROWS else ""
-    parts = [text + note, table_of(table[table["tenant"].isin(some)])]
+    parts = [text + note, table_of(table.loc[some.index])]
     if found.owed["period"].max() > 1:
         shown = found.owed[found.owed["tenant"].isin(some[whole.loc[some.index, "owed"] > 0])]
         parts.append(figure_of(pictures.fairness(shown, found.period),
@@ -98,7 +126,7 @@ def why(found: Audit) -> list[Part]:
         "The longest waits until the first start:",
         {"lines": [f"Job {_with_reason(wait)}." for wait in longest.itertuples()]},
         f"What the longest waits of each tenant were for, in percent of their time{many}:",
-        table_of(shares[shares["tenant"].isin(some)]),
+        table_of(shares.set_index("tenant").loc[some].reset_index()),
         *_beside_slurm(found),
     ]
 

@@ -59,12 +59,12 @@ def summary_text(figures: dict[str, Any], result: Result, trace: Trace) -> str:
 def all_excluded_jobs(result: Result, trace: Trace) -> pd.DataFrame:
     """List what was set aside by the reader and before the run, in this order, a row each.
 
-    Tenant, demand and duration are missing where a reader found no job.
+    Tenant, demand and duration are missing where a reader found no job, line and detail where there is no such row.
     """
     listed = trace.excluded_jobs
     table = pd.concat([listed, result.excluded_jobs], ignore_index=True) if len(listed) else result.excluded_jobs
-    columns = ["job_id", "tenant", "demand", "duration", "reason"]
-    return table.reindex(columns=columns).astype({"demand": "Int64"})
+    columns = ["job_id", "tenant", "demand", "duration", "reason", "line", "detail"]
+    return table.reindex(columns=columns).astype({"demand": "Int64", "line": "Int64"})
 
 
 def write_tables(result: Result, trace: Trace, folder: Path) -> None:

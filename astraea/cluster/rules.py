@@ -57,17 +57,22 @@ PER_JOB: Final = ("kind", "nodes", "association", "charge", "caps", "takes", "pa
 def no_rules(trace: Trace, cluster: Cluster) -> Rules:
     """Any job may run anywhere; the tenants, and the idle user root of Slurm, are the tree; usage is in GPU-seconds.
 
-    Whoever makes rules replaces what is known: ``no_rules(trace, cluster)._replace(tier=...)``.
+    Where the trace has a tree of tenants, its queues are accounts, from the last one to the first. Whoever makes rules
+    replaces what is known: ``no_rules(trace, cluster)._replace(tier=...)``.
     """
-    n, tenants = len(trace), len(trace.tenants)
+    n, parent, shares, leaf = len(trace), np.full(len(trace.tenants), -1), trace.tenant_weight, trace.tenant
+    if trace.tree is not None:
+        last = len(trace.tree.parent) - 1
+        parent = np.where(trace.tree.parent < 0, -1, last - trace.tree.parent)[::-1]
+        shares, leaf = trace.tree.share[::-1], last - trace.tenant
     return Rules(
         allowed=np.ones((1, cluster.nodes), np.bool_),
         kind=np.zeros(n, np.int64),
         nodes=np.zeros(n, np.int64),
-        parent=np.full(tenants + 1, -1),
-        shares=np.append(trace.tenant_weight, 1.0),
-        usage=np.zeros(tenants + 1),
-        association=trace.tenant.astype(np.int64),
+        parent=np.append(parent, -1),
+        shares=np.append(shares, 1.0),
+        usage=np.zeros(len(parent) + 1),
+        association=leaf.astype(np.int64),
         charge=trace.demand.astype(np.float64),
         cap=np.zeros(0),
         caps=np.zeros((n, 0), np.int64),

@@ -15,6 +15,7 @@ import pandas as pd
 from astraea.core.arrays import FloatArray
 from astraea.traces.columns import DETAILS
 from astraea.traces.readers.table import Table, among
+from astraea.traces.slurm_words import count_of
 
 _COLUMNS: Final = {
     "account": ("Account",), "user": ("User",), "partition": ("Partition",), "qos": ("QOS",),
@@ -24,7 +25,9 @@ _COLUMNS: Final = {
 }  # fmt: skip
 """The first of these columns that a log has."""
 
-_RESOURCES: Final = {"gpus": "gres/gpu", "cpus": "cpu", "memory": "mem", "nodes": "node"}
+_RESOURCES: Final = ("gpus", "cpus", "memory", "nodes")
+"""Details that lists of resources tell."""
+
 _UNITS: Final = {"K": 1 / 1024, "M": 1.0, "": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)(?:([nc])?)")
 _NONE: Final = ("None", "None assigned", "Unknown", "(null)", "N/A")
@@ -42,10 +45,9 @@ def details_of(table: Table) -> pd.DataFrame:
             found[name] = np.where(among(text, _NONE), "", text)
         else:
             found[name] = pd.to_numeric(pd.Series(table.words(column)), errors="coerce").to_numpy(dtype=np.float64)
-    asked = _of_each(table, ("ReqTRES", "AllocTRES"), _tres_of)
-    for name, resource in _RESOURCES.items():
-        of_tres = np.array([_size(tres.get(resource, "")) for tres in asked])
-        found[name] = np.where(np.isnan(found[name]) | (name == "nodes") & ~(found[name] > 0), of_tres, found[name])
+    asked = np.array([many or (np.nan,) * 4 for many in _of_each(table, ("ReqTRES", "AllocTRES"), _asked)])
+    for name, many in zip(_RESOURCES, asked.reshape(-1, 4).T, strict=True):
+        found[name] = np.where(np.isnan(found[name]) | (name == "nodes") & ~(found[name] > 0), many, found[name])
     if "ReqMem" in table.columns:
         found["memory"] = np.where(np.isnan(found["memory"]), _asked_memory(table, found), found["memory"])
     # what was asked for without a type may get any, and then AllocTRES names the one that it happened to get
@@ -66,9 +68,11 @@ def _of_each(table: Table, columns: tuple[str, ...], read: Any) -> list[Any]:
     return out
 
 
-def _tres_of(text: str) -> dict[str, str]:
-    """Resources of ``cpu=8,mem=4G``."""
-    return {name: count for name, _, count in (part.partition("=") for part in text.split(",")) if count}
+def _asked(text: str) -> tuple[float, ...]:
+    """The `_RESOURCES` of ``cpu=8,mem=4G``, NaN where they are not told; none if there is nothing in it."""
+    tres = {name: count for name, _, count in (part.partition("=") for part in text.split(",")) if count}
+    many = float(count_of(text)) or float("nan"), *(_size(tres.get(name, "")) for name in ("cpu", "mem", "node"))
+    return many if tres else ()
 
 
 def _types_of(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, combinations_with_replacement, islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -34,6 +34,9 @@ ID: Final = re.compile(r"(?P<job>\d+)(?P<task>_\d+|_\[[^\]]*\])?(?P<part>\+\d+)?
 _FREE: Final = ("JobName", "SubmitLine", "Comment", "AdminComment", "SystemComment", "Constraints", "WorkDir", "WCKey",
                 "Extra")  # fmt: skip
 """Columns in which users write what they like, a ``|`` too."""
+
+_MOST_BARS: Final = 30
+"""In the free text of a row."""
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d|\d{1,11}|Unknown|None|N/A|")
 
@@ -100,10 +103,12 @@ class _Splitting:
         more = len(fields) - self.width
         if more == 0:
             return fields
-        if more < 0 or not self.free:
+        if not 0 < more <= _MOST_BARS:
             return None
-        for k in self.free:
-            row = [*fields[:k], "|".join(fields[k : k + more + 1]), *fields[k + more + 1 :]]
+        for owners in combinations_with_replacement(self.free, more):
+            row, rest = [], iter(fields)
+            for k in range(self.width):
+                row.append("|".join(islice(rest, 1 + owners.count(k))))
             if len(self.free) == 1 or self.fits(row):
                 return row
         return None
@@ -142,8 +147,17 @@ def read_sshare(path: Path) -> Shares | None:
     outside = np.array(depth) < depth[0]
     refuse(outside, names, "Account", table.where, "indented at least as far as the first account below the root")
     top: dict[str, str] = {}
+    above, path_to = np.full(len(names), -1), list[int]()
     for k, name in enumerate(names):
         top[name] = name if depth[k] == depth[0] else top[names[k - 1]]
+        while path_to and depth[path_to[-1]] >= depth[k]:
+            path_to.pop()
+        above[k] = path_to[-1] if path_to else -1
+        path_to.append(k)
+    below = np.bincount(above[above >= 0], share[above >= 0], len(names))
+    if (below > share + 1e-5).any():  # Fair Tree: shares among those with the same parent, not in the whole
+        for place in np.flatnonzero(above >= 0):
+            share[place] *= share[above[place]]
     leaves = [k for k in range(len(names)) if k + 1 == len(names) or depth[k + 1] <= depth[k]]
     of = dict(zip(names, share.tolist(), strict=True))
     return Shares({names[k]: of[names[k]] for k in leaves}, {name: of[name] for name in set(top.values())}, top)

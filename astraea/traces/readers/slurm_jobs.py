@@ -39,6 +39,8 @@ def jobs_of(rows: pd.DataFrame, table: Table, unreadable: pd.DataFrame, no_deman
     # what is no job keeps its own name, told from others of that name
     aside = rows["reason"] != ""
     rows.loc[aside, "job_id"] = rows.loc[aside, "number"]
+    twice = rows["reason"] == TWICE
+    rows.loc[twice, "job_id"] += " (line " + rows.loc[twice, "line"].astype(str) + ")"
     again = rows.groupby("job_id").cumcount()
     rows.loc[again > 0, "job_id"] += " #" + (again[again > 0] + 1).astype(str)
     jobs = rows["reason"] == ""

@@ -20,7 +20,7 @@ from workloads import few
 
 from astraea.audit.audit import anonymous, audit, with_those_who_wait
 from astraea.audit.page import change, short, write
-from astraea.audit.parts import cells_of
+from astraea.audit.parts import cells_of, table_of
 from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
@@ -67,7 +67,7 @@ def words(page: str) -> str:
 
 def test_everything_is_there(made: Path) -> None:
     assert {p.name for p in (made / "named").iterdir()} == {
-        "index.html", "audit.json", "audit.prom", *(f"{name}.csv" for name in TABLES),
+        "index.html", "audit.json", "audit.prom", "set_aside.csv", *(f"{name}.csv" for name in TABLES),
     }  # fmt: skip
     told = json.loads((made / "named" / "audit.json").read_text())
     assert set(TABLES) < set(told)
@@ -103,6 +103,35 @@ def test_the_same_log_gives_the_same_files(made: Path, tmp_path: Path) -> None:
     assert main(["audit", str(made / "mycluster.txt"), *RUN, "--out", str(tmp_path / "again")]) == 0
     for file in (made / "named").iterdir():
         assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
+
+
+@pytest.mark.parametrize(("bad", "part", "asks"), [(1, "2.4", False), (3, "6.8", True)])
+def test_rows_that_cannot_be_read_are_counted(bad: int, part: str, asks: bool, tmp_path: Path) -> None:
+    row = log_text().splitlines()[1].replace("2026-", "soon-", 1)
+    (tmp_path / "log.txt").write_text(log_text() + (row + "\n") * bad)
+    assert main(["audit", str(tmp_path / "log.txt"), *RUN, "--out", str(tmp_path / "out")]) == 0
+    said = words((tmp_path / "out" / "index.html").read_text())
+    rows = "1 row" if bad == 1 else "3 rows"
+    assert f"{rows} could not be read, {part} % of all, with " in said
+    assert ("Look at set_aside.csv before you rely on this page." in said) is asks
+    listed = pd.read_csv(tmp_path / "out" / "set_aside.csv", dtype=str)
+    assert listed["line"].tolist()[-bad:] == [str(43 + k) for k in range(bad)]
+    assert listed["detail"].str.contains("soon-").sum() == bad
+
+
+def test_a_gap_in_a_long_log_has_its_date() -> None:
+    day = 86_400
+    trace = recorded(f"a1 2 0 0 {5 * day}", f"b1 2 {2 * day} {3 * day} {4 * day}")
+    trace = dataclasses.replace(trace, origin=pd.Timestamp("2026-03-01"))
+    found = audit(trace, Cluster(1, 4), get_policy("fifo"), ["fifo"])
+    gap = next(line for line in short(found, "") if line.startswith("The largest gap"))
+    assert gap == "The largest gap: on day 3 (from 2026-03-03), b was owed 48 GPU-hours and got 0."
+
+
+def test_a_long_table_is_folded() -> None:
+    for rows, shown in ((12, 12), (40, 10)):
+        part = table_of(pd.DataFrame({"tenant": range(rows)}))
+        assert isinstance(part, dict) and (len(part["rows"]), len(part["more"])) == (shown, rows - shown)
 
 
 def test_nobody_is_named_and_no_number_moves(made: Path) -> None:

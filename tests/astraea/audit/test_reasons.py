@@ -1,24 +1,34 @@
-"""The causes of waits beside Slurm's own reasons."""
+"""The causes of waits beside Slurm's own reasons, also those of a real Slurm (26.05)."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from pathlib import Path
 
 import pandas as pd
 import pytest
+from places import ROOT
 from recorded_logs import recorded
 
-from astraea.audit.causes import Cause
+from astraea.audit.causes import Cause, causes
 from astraea.audit.reasons import Told, agreement, beside, told_by
+from astraea.audit.recorded import waits
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.observed import recorded_runs
+from astraea.cluster.site import Site, read_site
+from astraea.cluster.site_rules import rules
 from astraea.traces.columns import DETAILS
+from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
+
+SLURM = ROOT / "tests" / "data" / "slurm"
 
 ABOUT = {
     "": Told.QUEUE, "None": Told.QUEUE, "Resources": Told.QUEUE, "Priority": Told.QUEUE,
     "QOSMaxGRESPerUser": Told.LIMIT, "QOSGrpGRES": Told.LIMIT, "AssocGrpGRES": Told.LIMIT,
     "AssocMaxJobsLimit": Told.LIMIT, "MaxGRESPerAccount": Told.LIMIT, "PartitionTimeLimit": Told.LIMIT,
-    "JobArrayTaskLimit": Told.LIMIT, "ReqNodeNotAvail, UnavailableNodes:n4": Told.NODES, "Reservation": Told.NODES,
+    "JobArrayTaskLimit": Told.LIMIT, "ReqNodeNotAvail": Told.NODES, "Reservation": Told.NODES,
     "NodeDown": Told.NODES, "Licenses": Told.OTHER, "BurstBufferResources": Told.OTHER, "Dependency": Told.BEFORE,
     "DependencyNeverSatisfied": Told.BEFORE, "BeginTime": Told.BEFORE, "JobHeldUser": Told.BEFORE,
 }  # fmt: skip
@@ -34,7 +44,7 @@ SHOWN = [
     (Cause.QUEUE, "", Cause.QUEUE, True),
     (Cause.QUEUE, "QOSGrpGRES", "Slurm: a limit", False),
     (Cause.ORDER, "Licenses", "Slurm: licences and others", False),
-    (Cause.ORDER, "ReqNodeNotAvail", "Slurm: certain nodes", False),
+    (Cause.ORDER, "ReqNodeNotAvail, UnavailableNodes:n4", "Slurm: certain nodes", False),
     (Cause.GANG, "ReqNodeNotAvail", Cause.GANG, True),
     (Cause.QUOTA, "AssocGrpGRES", Cause.QUOTA, True),
     (Cause.QUOTA, "", "Slurm: Priority or Resources", False),
@@ -50,14 +60,15 @@ def of_reasons(*reasons: str) -> Trace:
 
 
 def test_which_of_the_two_is_shown_and_how_often_they_agree() -> None:
-    causes, reasons, shown, agree = zip(*SHOWN, strict=True)
+    cause, reasons, shown, agree = zip(*SHOWN, strict=True)
     trace = of_reasons(*reasons)
-    waits = pd.DataFrame({"job_id": [*trace.job_id, "b9"], "cause": [*causes, Cause.ORDER], "wait": range(1, 10)})
-    waits[Cause.QUOTA] = 0.0
-    table = beside(waits, trace)
+    found = pd.DataFrame({"job_id": [*trace.job_id, "b9"], "cause": [*cause, Cause.ORDER], "wait": range(1, 10)})
+    found[Cause.QUOTA] = 0.0
+    table = beside(found, trace)
     assert table["shown"].tolist() == [*shown, Cause.ORDER]
+    assert not table["reason"].str.contains("n4").any()  # an audit without names has none of nodes either
     assert table["told"].tolist()[-1] == ""  # nobody knows of one that waits still
-    briefly = beside(waits.assign(**{Cause.QUOTA: 0.5}), trace)["shown"].tolist()
+    briefly = beside(found.assign(**{Cause.QUOTA: 0.5}), trace)["shown"].tolist()
     assert briefly == [Cause.QUEUE if text == "Slurm: a limit" else text for text in table["shown"]]
     counts, number, time = agreement(table)
     assert counts.loc[Cause.QUEUE].to_dict() == {t: int(t in (Told.QUEUE, Told.LIMIT)) for t in Told}
@@ -68,8 +79,38 @@ def test_which_of_the_two_is_shown_and_how_often_they_agree() -> None:
 @pytest.mark.parametrize("reasons", [[], ["", ""]])
 def test_a_log_without_reasons_is_not_held_against_any(reasons: list[str]) -> None:
     trace = of_reasons(*reasons) if reasons else recorded("a0 1 0 1 2", "a1 1 0 1 2")
-    waits = pd.DataFrame({"job_id": ["a0", "a1"], "cause": [Cause.QUOTA, Cause.QUEUE], "wait": [1.0, 2.0]})
-    table = beside(waits.assign(**{Cause.QUOTA: 0.0}), trace)
-    assert table["shown"].tolist() == waits["cause"].tolist()
+    found = pd.DataFrame({"job_id": ["a0", "a1"], "cause": [Cause.QUOTA, Cause.QUEUE], "wait": [1.0, 2.0]})
+    table = beside(found.assign(**{Cause.QUOTA: 0.0}), trace)
+    assert table["shown"].tolist() == found["cause"].tolist()
     counts, number, time = agreement(table)
     assert counts.empty and math.isnan(number) and math.isnan(time)
+
+
+def of_real(log: Path, site: Site | None = None) -> tuple[pd.DataFrame, float]:
+    """Waits of more than 3 s of a real log beside Slurm's reasons, and the part of them that agree."""
+    trace = read_trace(log, format="slurm")
+    runs, cluster = recorded_runs(trace), Cluster(4, 8)
+    who = waits(trace, runs)
+    known = None if site is None else rules(site, trace, cluster).rules
+    table = beside(causes(trace, runs, cluster, who[who["until"] - who["since"] > 3], known), trace)
+    return table, agreement(table)[1]
+
+
+def test_limits_that_are_known_explain_what_slurm_calls_a_limit() -> None:
+    folder = SLURM / "limits"
+    site = read_site([folder / name for name in ("slurm.conf", "accounts.txt", "qos.txt", "nodes.txt")])
+    blind, sighted = of_real(folder / "sacct.txt"), of_real(folder / "sacct.txt", site)
+    assert (blind[0]["told"] == Told.LIMIT).sum() == (sighted[0]["told"] == Told.LIMIT).sum() == 36
+    assert blind[1] < 0.5 and sighted[1] > 0.85
+    limited = sighted[0][sighted[0]["cause"] == Cause.QUOTA]
+    assert len(limited) > 20 and (limited["told"] == Told.LIMIT).all()
+
+
+def test_reasons_of_a_real_slurm() -> None:
+    table, number = of_real(SLURM / "reasons.txt")
+    assert set(table["told"]) == {Told.QUEUE, Told.LIMIT, Told.NODES, Told.BEFORE}
+    assert number == pytest.approx(96 / 104)
+    # Slurm moves Eligible to the end of a dependency, a begin time or a hold, so these are before the wait
+    log = pd.read_csv(SLURM / "reasons.txt", sep="|", dtype=str)
+    before = log[log["Reason"].fillna("").map(told_by) == Told.BEFORE]
+    assert len(before) == 25 and (before["Eligible"] > before["Submit"]).all()

@@ -40,9 +40,9 @@ A,t,1,0.0,0.0,160.0,100.0,160.0,30.0,1.2307692307692308,130.0,117.5,1.1063829787
 B,t,1,5.0,60.0,90.0,30.0,85.0,55.0,2.8333333333333335,30.0,42.5,0.7058823529411765,1,0,0.0
 """
 EXCLUDED_JOBS = """\
-job_id,tenant,demand,duration,reason
-C,,,,asks for 0 GPUs
-D,t,2,30.0,demand exceeds the cluster (1 GPUs)
+job_id,tenant,demand,duration,reason,line,detail
+C,,,,asks for 0 GPUs,4,
+D,t,2,30.0,demand exceeds the cluster (1 GPUs),,
 """
 
 

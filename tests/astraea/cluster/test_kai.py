@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -45,62 +46,66 @@ def test_all_of_kais_cases_are_there(shared: Path) -> None:
 
 NUMBER = st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 7.0, 10.0])
 UNLIMITED = st.one_of(NUMBER, st.just(-1.0))
-AMOUNTS = st.fixed_dictionaries({r: st.sampled_from([0.0, 0.0, 0.5, 1.0, 2.0]) for r in kai_naive.RESOURCES})
+NUMBERS = {
+    "deserved": UNLIMITED, "limit": st.one_of(st.just(-1.0), UNLIMITED), "overQuotaWeight": NUMBER,
+    "usage": st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]), "request": NUMBER, "allocated": NUMBER, "fairShare": NUMBER,
+    "allocatedNotPreemptible": st.sampled_from([0.0, 0.0, 1.0]),
+}  # fmt: skip
+UNUSED = st.just(dict.fromkeys(NUMBERS, 0.0))
+RESOURCES = {"GPU": st.fixed_dictionaries(NUMBERS)} | {
+    r: st.one_of(UNUSED, UNUSED, st.fixed_dictionaries(NUMBERS)) for r in kai_naive.RESOURCES[1:]
+}
+QUEUE = st.tuples(st.integers(-1, 3), st.integers(0, 1), st.fixed_dictionaries(RESOURCES))
+AMOUNTS = st.fixed_dictionaries(
+    {r: st.sampled_from([1.0, 0.5, 2.0] if r == "GPU" else [0.0, 0.0, 0.0, 1.0]) for r in kai_naive.RESOURCES}
+)
 
 
-@st.composite
-def trees(draw: st.DrawFn) -> list[kai_naive.Queue]:
-    """Queues of up to three levels, with three resources; those above hold what those below them do."""
-    numbers = {
-        "deserved": UNLIMITED, "limit": st.one_of(st.just(-1.0), UNLIMITED), "overQuotaWeight": NUMBER,
-        "usage": st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]), "request": NUMBER, "allocated": NUMBER,
-        "allocatedNotPreemptible": st.sampled_from([0.0, 0.0, 1.0]),
+def queues_from(drawn: list[Any]) -> dict[str, kai_naive.Queue]:
+    """Queues by name, each below an earlier one or at the top."""
+    return {
+        f"q{k}": {"name": f"q{k}", "parent": f"q{above}" if 0 <= above < k else "", "priority": priority, "created": k}
+        | rows for k, (above, priority, rows) in enumerate(drawn)
     }  # fmt: skip
-    shape = draw(st.lists(st.integers(-1, 3), min_size=2, max_size=7))
-    queues = []
-    for k, parent in enumerate(shape):
-        row = {r: {c: draw(value) for c, value in numbers.items()} for r in kai_naive.RESOURCES}
-        above = f"q{parent}" if 0 <= parent < k else ""
-        queues.append({"name": f"q{k}", "parent": above, "priority": draw(st.integers(0, 1)), "created": k, **row})
-    return queues
 
 
 @settings(deadline=None)
-@given(trees(), AMOUNTS, st.sampled_from([0.0, 1.0, 3.0]), st.data())
-def test_all_functions_agree_with_the_naive_twin(
-    queues: list[kai_naive.Queue], total: dict[str, float], k: float, data: st.DataObject
-) -> None:
-    total = {r: 5 * amount for r, amount in total.items()}
-    kai_naive.divide_tree(total, k, queues)
-    by_name = {q["name"]: q for q in queues}
-    ours, place = kai_cases.queues_of(by_name)
-    shares = ours.share.copy()
-    ours.share[:] = 0
-    set_fair_shares(ours, kai_cases.amounts(total), k)
-    np.testing.assert_allclose(ours.share, shares, atol=1e-9)
-    ours.share[:] = shares
+@given(st.lists(QUEUE, min_size=1, max_size=8), AMOUNTS, st.sampled_from([0.0, 1.0, 3.0]))
+def test_division_agrees_with_the_naive_twin(drawn: list[Any], total: dict[str, float], k: float) -> None:
+    queues = queues_from(drawn)
+    ours, place = kai_cases.queues_of(queues)
+    set_fair_shares(ours, 7 * kai_cases.amounts(total), k)
+    kai_naive.divide_tree({r: 7 * amount for r, amount in total.items()}, k, list(queues.values()))
+    theirs = [[queues[name][r]["fairShare"] for r in kai_naive.RESOURCES] for name in place]
+    np.testing.assert_allclose(ours.share, theirs, atol=1e-9)
 
-    leaves = sorted(set(by_name) - {q["parent"] for q in queues})
-    a, b = data.draw(st.sampled_from(leaves)), data.draw(st.sampled_from(leaves))
-    if a == b:
-        return
-    job, other, lost, gone = (data.draw(AMOUNTS) for _ in range(4))
-    preemptible = data.draw(st.booleans())
-    first = kai_order.goes_first(
-        ours, place[a], place[b], *map(kai_cases.amounts, (job, other, lost, gone)), kai_cases.amounts(total)
-    )
-    assert first == kai_naive.left_goes_first(by_name[a], by_name[b], [job, other], [lost, gone], total)
 
-    i, needs = place[a], kai_cases.amounts(job)
-    assert kai_reclaim.may_reclaim(ours, i, needs, preemptible) == kai_naive.may(by_name, a, job, preemptible)
-    assert kai_reclaim.is_candidate(ours, i, needs, place[b]) == kai_naive.victim_counts(by_name, a, job, b)
-    others = st.sampled_from([leaf for leaf in leaves if leaf != a])
-    victims = data.draw(st.lists(st.tuples(others, AMOUNTS), min_size=1, max_size=4))
-    multiplier = data.draw(st.sampled_from([1.0, 1.5]))
-    assert kai_reclaim.is_reclaimable(
-        ours, i, needs, preemptible, np.array([place[v] for v, _ in victims]),
-        np.array([kai_cases.amounts(held) for _, held in victims]), multiplier,
-    ) == kai_naive.lot_is_fair(by_name, a, job, preemptible, victims, multiplier)  # fmt: skip
+@settings(deadline=None)
+@given(st.lists(QUEUE, min_size=2, max_size=5), AMOUNTS, AMOUNTS, AMOUNTS, st.booleans(), st.data())
+def test_order_and_reclaim_agree_with_the_naive_twin(
+    drawn: list[Any], job: dict[str, float], other: dict[str, float], lost: dict[str, float], preemptible: bool,
+    data: st.DataObject,
+) -> None:  # fmt: skip
+    """Of all pairs of leaves: who goes first; and may the first have what the others lose?"""
+    queues = queues_from(drawn)
+    ours, place = kai_cases.queues_of(queues)
+    leaves = sorted(set(queues) - {q["parent"] for q in queues.values()})
+    total, none = {r: 20.0 for r in kai_naive.RESOURCES}, dict.fromkeys(kai_naive.RESOURCES, 0.0)
+    needs = kai_cases.amounts(job)
+    for a, b in permutations(leaves, 2):
+        i, v = place[a], place[b]
+        for waits, victims in (((job, other), (none, none)), ((none, none), (job, lost))):
+            found = kai_order.goes_first(ours, i, v, *map(kai_cases.amounts, (*waits, *victims, total)))
+            assert found == kai_naive.left_goes_first(queues[a], queues[b], list(waits), list(victims), total)
+        assert kai_reclaim.may_reclaim(ours, i, needs, preemptible) == kai_naive.may(queues, a, job, preemptible)
+        assert kai_reclaim.is_candidate(ours, i, needs, v) == kai_naive.victim_counts(queues, a, job, b)
+        others = st.sampled_from([leaf for leaf in leaves if leaf != a])
+        lot = data.draw(st.lists(st.tuples(others, AMOUNTS), min_size=1, max_size=3))
+        multiplier = data.draw(st.sampled_from([1.0, 1.5]))
+        assert kai_reclaim.is_reclaimable(
+            ours, i, needs, preemptible, np.array([place[name] for name, _ in lot]),
+            np.array([kai_cases.amounts(held) for _, held in lot]), multiplier,
+        ) == kai_naive.lot_is_fair(queues, a, job, preemptible, lot, multiplier)  # fmt: skip
 
 
 def tree(**queues: dict[str, Any]) -> Shares:

@@ -191,7 +191,7 @@ def test_files_and_what_slurm_shows_give_one_site() -> None:
     assert [(n.name, n.features, n.tres["gres/gpu"], n.tres["cpu"]) for n in conf.nodes] == [
         (n.name, n.features, n.tres["gres/gpu"], n.tres["cpu"]) for n in shown.nodes
     ]
-    assert conf.parameters == shown.parameters
+    assert conf.parameters | {"bf_groups": "aligned"} == shown.parameters  # slurm.conf does not tell its version
     assert [(p.name, p.nodes.tolist(), p.billing) for p in conf.partitions.values() if p.name == "gpu"] == [
         (p.name, p.nodes.tolist(), p.billing) for p in shown.partitions.values() if p.name == "gpu"
     ]
@@ -200,10 +200,20 @@ def test_files_and_what_slurm_shows_give_one_site() -> None:
 def test_parameters_have_slurms_defaults(tmp_path: Path) -> None:
     plain = site_of(tmp_path, conf="ClusterName=c\n").parameters
     assert (plain["half_life"], plain["calc_period"], plain["bf_interval"]) == (604_800, 300, 30)
-    assert (plain["weight_fairshare"], plain["sched_interval"], plain["backfill"]) == (0, 3, "conservative")
+    assert (plain["weight_fairshare"], plain["interval"], plain["backfill"]) == (0, 3.5, "conservative")
     other = site_of(tmp_path, conf="PriorityDecayHalfLife=0\nSchedulerParameters=bf_window=60,bf_resolution=300\n")
     assert (other.parameters["half_life"], other.parameters["bf_window"]) == (1e12, 3600)
     assert site_of(tmp_path, dump=DUMP).parameters == {}
+
+
+@pytest.mark.parametrize(
+    ("version", "groups"),
+    [("22.05.8", "rolling"), ("24.05.1", "rolling"), ("24.11.7", "aligned"), ("26.05.3", "aligned")],
+)
+def test_versions_of_backfill(version: str, groups: str, tmp_path: Path) -> None:
+    text = f"SLURM_VERSION={version}\nSchedulerParameters=bf_interval=2,sched_interval=2\n"
+    found = site_of(tmp_path, conf=text).parameters
+    assert (found["bf_groups"], found["interval"], found["bf_interval"]) == (groups, 2.5, 0)
 
 
 def test_node_classes() -> None:

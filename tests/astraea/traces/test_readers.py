@@ -17,6 +17,16 @@ from astraea.traces.describe import burstiness, describe_text
 from astraea.traces.readers import read_trace, recognise
 from astraea.traces.readers.table import read_start
 
+XDMOD = (
+    "JobID,JobIDRaw,Cluster,Partition,QOS,Account,Group,GID,User,UID,Submit,Eligible,Start,End,Elapsed,ExitCode,State,"
+    "NNodes,NCPUS,ReqCPUS,ReqMem,ReqTRES,AllocTRES,Timelimit,NodeList,JobName"
+)
+SONAR = (
+    "JobID,JobIDRaw,User,Account,State,Start,End,AveCPU,AveDiskRead,AveDiskWrite,AveRSS,AveVMSize,ElapsedRaw,ExitCode,"
+    "Layout,MaxRSS,MaxVMSize,MinCPU,ReqCPUS,ReqMem,ReqNodes,Reservation,Submit,Suspended,SystemCPU,TimelimitRaw,UserCPU,"
+    "NodeList,Partition,AllocTRES,Priority,JobName"
+)
+
 
 @pytest.fixture
 def write(tmp_path: Path) -> Any:
@@ -184,6 +194,44 @@ def test_standard_workload_format(tmp_path: Path) -> None:
     assert trace.origin == pd.Timestamp("2001-09-09T01:46:40")
     assert dict(trace.excluded_jobs[["job_id", "reason"]].to_numpy()) == {"3": "never ran", "4": "asks for 0 GPUs"}
     assert read_trace(file, tenant="user").tenants == ("7", "8")
+
+
+def test_rows_that_cannot_be_read_are_set_aside(write: Any) -> None:
+    """Those of a CSV file and of an SWF log; the line, the reason and what is there instead are told."""
+    text = "job_id,num_gpu,submit_time,duration\n1,4,0,3600\n2,four,0,5\n3,1\n1,1,0,5\n4,1,0,\n\"5,1,0,5\n6,2,9,9\n"
+    trace = read_trace(write("a.csv", text), time_unit="s")
+    assert trace.job_id.tolist() == ["1", "6"]
+    assert trace.unreadable[["line", "reason", "detail"]].to_numpy().tolist() == [
+        [3, "num_gpu is not a whole number of GPUs from 0 to 1000000", '"four"'],
+        [5, "job_id is not unique", "1"],
+        [6, "duration is not a time of at least 0 and at most 1e+10 s", '""'],
+        [4, "has another number of columns", "2, not 4"],
+        [7, "is no row of a table", '"5,1,0,5'],
+    ]
+    trace = read_trace(write("a.swf", SWF + "3 1\n4 soon 0 20 4 -1 -1 4 600 -1 1 8 4 1 1 2 -1 -1\n"))
+    assert trace.unreadable[["line", "reason", "gpu_hours"]].fillna(-1).to_numpy().tolist() == [
+        [5, "submit time is not a time of at least 0 and at most 1e+10 s, or -1", 80 / 3600],
+        [4, "has another number of columns", -1],
+    ]
+    with pytest.raises(InputError, match=r"a\.swf, line 4: expected 18 columns, got 2"):
+        read_trace(write("a.swf", SWF + "3 1\n"), strict=True)
+
+
+def test_workload_format_with_gpus(write: Any) -> None:
+    trace = read_trace(write("a.swf", SWF.replace(" -1 -1\n", " -1 -1 16 0 0\n")))
+    assert (trace.demand.tolist(), trace.duration.tolist()) == ([16, 16], [100, 50])
+
+
+@pytest.mark.parametrize("name", ["phillips.log", "sonar-fox-2025-09_noheader.txt", "unit-accounting-logs.log"])
+def test_logs_of_others(name: str, shared: Path) -> None:
+    """Rows as sacct -n printed them; every one is a job, or listed with the reason why it is none."""
+    log = shared / "data" / "slurm-logs" / name
+    columns = SONAR if name.startswith("sonar") else XDMOD
+    with pytest.raises(InputError, match=r"no header line.*--columns"):
+        read_trace(log)
+    trace = read_trace(log, columns=columns.split(","), resource="cpu")
+    assert len(trace) + len(trace.excluded_jobs) == len(log.read_bytes().splitlines())
+    assert trace.unreadable.empty and trace.details is not None and (trace.details["node_list"] != "").all()
 
 
 @pytest.mark.parametrize(

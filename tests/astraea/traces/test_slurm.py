@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from trace_samples import SACCT_JSON
+from trace_samples import SACCT_JSON, sacct_entry
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
 from astraea.core.errors import InputError
-from astraea.traces.readers import read_trace, slurm
+from astraea.traces.readers import read_trace, slurm, slurm_files, slurm_jobs, slurm_json
 from astraea.traces.readers.rows import NO_GPU, NO_TIME
+from astraea.traces.readers.table import WIDTH
 from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
 
@@ -73,6 +74,123 @@ def test_a_job(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(trace.frame, other.frame)
 
 
+def aside(trace: Trace) -> dict[str, str]:
+    """Reason of each row that is set aside, by its line."""
+    return dict(zip(trace.excluded_jobs["line"].astype(str), trace.excluded_jobs["reason"], strict=True))
+
+
+def test_rows_that_cannot_be_read_are_set_aside(tmp_path: Path) -> None:
+    good = row("1", 0, 60, 3660)
+    bad = {
+        row("2", 0, 60, None): "End is not a time, as the job has ended",
+        row("3", 0, 60, 50): "End is not a time from Start on",
+        row("4", 0, 60, 3660, state="DREAMING"): "State is not one of ",
+        row("5", 0, 60, 3660, limit="soon"): "TimelimitRaw is not a whole number of minutes",
+        row("6", 0, 60, 3660, "9999999"): "AllocTRES is not a whole number of GPUs, at most",
+        good.replace("1|", "one|", 1): "JobID is not a number",
+        good.replace("2026", "1926", 1): "Submit is not a time YYYY-MM-DDTHH:MM:SS of this century",
+        good[:40]: WIDTH,
+        good + "|more": WIDTH,
+        HEAD: "is the header line again",
+    }
+    trace = read(tmp_path, good, *bad, row("2.batch", 0, 60, None, state="?"), row("7", 0, None, None, state="PENDING"))
+    assert trace.job_id.tolist() == ["1"]
+    found = aside(trace)
+    assert all(found[str(line)].startswith(reason) for line, reason in enumerate(bad.values(), 3))
+    assert (found["13"], found["14"]) == (slurm.STEP, slurm.WAITS)
+    assert sorted(trace.unreadable["line"]) == [*range(3, 13)]
+    hours = trace.excluded_jobs.set_index("line")["gpu_hours"]
+    assert (hours[5], hours[14]) == (4.0, 0.0) and np.isnan(hours[13])
+    assert len(read(tmp_path, good, *bad).unreadable) == len(bad)
+
+
+def test_a_bar_in_what_users_write(tmp_path: Path) -> None:
+    head = "JobID|JobName|Account|Submit|Start|End|State|AllocTRES"
+    jobs = [f"{k}|{name}|vision|{'|'.join(map(at, (0, 1, 9)))}|COMPLETED|gres/gpu=1" for k, name in
+            enumerate(["plain", "a|b", "||", "x|2026-03-01T12:00:00"])]  # fmt: skip
+    assert len(read(tmp_path, *jobs, head=head)) == 4
+    jobs = [f"{job}|{text}" for job in jobs for text in ("", "a100|v100", "|")]
+    for last in ("Constraints", "SubmitLine"):
+        trace = read(tmp_path, *(job.replace("|", f"{k}|", 1) for k, job in enumerate(jobs)), head=f"{head}|{last}")
+        assert len(trace) == 12 and set(trace.tenants) == {"vision"}
+
+
+def test_a_log_without_a_header_line(tmp_path: Path) -> None:
+    rows = row("1", 0, 1, 9), row("2", 0, 1, 9)
+    file = tmp_path / "log.txt"
+    file.write_text("\n".join(rows))
+    with pytest.raises(InputError, match=r"line 1: this is a job and no header line.*name the columns with --columns"):
+        read_trace(file)
+    assert read_trace(file, columns=HEAD.split("|")).job_id.tolist() == ["1", "2"]
+    with pytest.raises(InputError, match=r"none of the 2 rows is a job .*2 has another number of columns"):
+        read_trace(file, columns=HEAD.split("|")[:-1])
+    file.write_text("JobID  State\n-----  -----\n1  COMPLETED\n")
+    with pytest.raises(InputError, match=r"line 1: the fields have no \| between them; make the log with sacct -P"):
+        read_trace(file)
+
+
+@pytest.mark.parametrize(
+    ("resource", "demand"),
+    [("gres/gpu", [4, 2]), ("gres/gpu:a100", [3]), ("cpu", [8, 64]), ("node", [1, 2]), ("billing", [7])],
+)
+def test_resources(tmp_path: Path, resource: str, demand: list[int]) -> None:
+    one = row("1", 0, 1, 9, "billing=7,cpu=8,gres/gpu=4,gres/gpu:a100=3,node=1")
+    two = row("2", 0, 1, 9, "cpu=64,gres/gpu=2,mem=1.5G,node=2")
+    file = tmp_path / "log.txt"
+    file.write_text("\n".join([HEAD, one, two]))
+    assert read_trace(file, resource=resource).demand.tolist() == demand
+
+
+def test_before_slurm_20_11(tmp_path: Path) -> None:
+    """GPUs are in lists of their own; what was asked for is asked for on each node."""
+    head = "JobID|Account|Submit|Start|End|State|NNodes|NCPUS|AllocTRES|ReqGRES|AllocGRES"
+    moments = "|".join(map(at, (0, 1, 9)))
+    lists = {"gpu:2|gpu:4": 4, "gpu:v100:2|": 4, "gpu|gpu:k80:1,gpu:v100:2": 3, "gpu:0|": 0, "craynetwork:1|": 0}
+    rows = [f"{k}|vision|{moments}|COMPLETED|2|16|cpu=16,node=2|{gres}" for k, gres in enumerate(lists)]
+    trace = read(tmp_path, *rows, head=head)
+    assert trace.demand.tolist() == [4, 4, 3]
+    assert read_trace(tmp_path / "log.txt", resource="cpu").demand.tolist() == [16] * 5
+    assert read(tmp_path, *(r.replace("cpu=16,node=2", "") for r in rows), head=head).demand.tolist() == [4, 4, 3]
+
+
+def test_logs_of_two_months_in_one_file(tmp_path: Path) -> None:
+    """A run that is in both is one; a job that ran still at the end of the first has ended in the second."""
+    running = row("2", 0, 30, None, state="RUNNING")
+    trace = read(tmp_path, row("1", 0, 1, 9), running, HEAD, row("2", 0, 30, 90), row("1", 0, 1, 9))
+    assert trace.frame[["job_id", "duration"]].to_numpy().tolist() == [["1", 8], ["2", 60]]
+    assert aside(trace) == {"2": slurm_jobs.TWICE, "3": slurm_jobs.TWICE, "4": "is the header line again"}
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_chunks(rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a chunk ends makes no difference."""
+    jobs = [row(f"9_{k}", k, k + 1, k + 9, account="vision" if k % 3 else "speech") for k in range(10)]
+    (tmp_path / "log.json").write_text(json.dumps(SACCT_JSON))
+    whole, document = read(tmp_path, *jobs), read_trace(tmp_path / "log.json")
+    monkeypatch.setattr(slurm_files, "CHUNK", rows)
+    monkeypatch.setattr(slurm_json, "CHUNK", rows)
+    monkeypatch.setattr(slurm_json, "_SIZE", 7)
+    for one, other in ((whole, read(tmp_path, *jobs)), (document, read_trace(tmp_path / "log.json"))):
+        pd.testing.assert_frame_equal(one.frame, other.frame)
+        assert one.details is not None and other.details is not None
+        pd.testing.assert_frame_equal(one.details, other.details)
+        pd.testing.assert_frame_equal(one.excluded_jobs, other.excluded_jobs, check_categorical=False)
+
+
+@pytest.mark.parametrize("value", [2**32 - 2, -2, None, {"set": False, "infinite": False, "number": 0}, 2**64 - 2])
+def test_no_value_in_any_field(value: object, tmp_path: Path) -> None:
+    """Jobs that never started, as newer versions write them; and an entry that is no job."""
+    file = tmp_path / "log.json"
+    time = dict.fromkeys(("eligible", "start", "end", "elapsed", "limit"), value) | {"submission": 1_767_225_600}
+    never = sacct_entry(7, 0, 0, state={"current": ["CANCELLED"], "reason": None}, time=time, priority=value)
+    asked = [{"type": "gres", "name": "gpu", "count": 4}, {"type": "energy", "count": value}]
+    never["tres"] = {"allocated": [], "requested": asked}
+    file.write_text(json.dumps({"jobs": [sacct_entry(1, 110, 150), never, {"job_id": 8}]}))
+    trace = read_trace(file)
+    assert trace.job_id.tolist() == ["1"]
+    assert aside(trace) == {"2": slurm.NEVER, "3": "is not a job of sacct --json"}
+
+
 def test_typed_gpus(tmp_path: Path) -> None:
     gpus = {
         "cpu=8,gres/gpu:a100=4,node=1": 4,
@@ -93,7 +211,8 @@ def test_details(tmp_path: Path) -> None:
     assert details is not None
     assert details.astype(object).where(details.notna(), None).to_dict("list") == {
         "account": ["vision", "speech"], "user": ["", ""], "partition": ["", ""], "qos": ["", ""],
-        "constraint": ["", ""], "gpu_type": ["a100", ""], "cpus": [4, None], "memory": [1536, 1024], "nodes": [2, 2],
+        "constraint": ["", ""], "gpu_type": ["a100", ""], "gpus": [4, 1], "cpus": [4, None], "memory": [1536, 1024],
+        "nodes": [2, 2],
         "node_list": ["n[1-2]", ""], "reason": ["", "QOSMaxJobsPerUserLimit"], "flags": ["SchedMain", ""],
         "priority": [17, None], "restarts": [None, None],
     }  # fmt: skip
@@ -181,9 +300,10 @@ def test_tenants_by_choice(tmp_path: Path) -> None:
         assert read(tmp_path, *rows, tenant=chosen).tenants == tenants
 
 
-def test_the_tree_of_accounts_gives_the_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_the_whole", [True, False])  # as without and with Fair Tree
+def test_the_tree_of_accounts_gives_the_weights(in_the_whole: bool, tmp_path: Path) -> None:
     shares = tmp_path / "sshare.txt"
-    shares.write_text("""Account|User|RawShares|NormShares|RawUsage|EffectvUsage|FairShare
+    text = """Account|User|RawShares|NormShares|RawUsage|EffectvUsage|FairShare
 root|||0.000000|1445|1.000000|
  root|root|1|0.200000|0|0.000000|1.000000
  lab||3|0.600000|149|0.103423|
@@ -191,10 +311,14 @@ root|||0.000000|1445|1.000000|
    vision|ann|1|1.000000|149|1.000000|0.500000
   speech||1|0.200000|57|0.039445|
  nlp||1|0.200000|1238|0.857132|
-""")
+"""
+    if not in_the_whole:
+        text = text.replace("|2|0.400000", "|2|0.666667").replace("speech||1|0.200000", "speech||1|0.333333")
+    shares.write_text(text)
     rows = row("1", 0, 1, 9), row("2", 0, 1, 9, account="speech")
     leaves = read(tmp_path, *rows, weights=shares)
-    assert dict(zip(leaves.tenants, leaves.tenant_weight, strict=True)) == {"nlp": 0.2, "speech": 0.2, "vision": 0.4}
+    found = dict(zip(leaves.tenants, leaves.tenant_weight, strict=True))
+    assert found == pytest.approx({"nlp": 0.2, "speech": 0.2, "vision": 0.4}, abs=1e-6)
     tops = read(tmp_path, *rows, weights=shares, tenant="top-account")
     assert dict(zip(tops.tenants, tops.tenant_weight, strict=True)) == {"lab": 0.6, "nlp": 0.2}
     assert tops.frame["tenant"].tolist() == ["lab", "lab"]

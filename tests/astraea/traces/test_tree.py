@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from places import ROOT
 from schedules import jobs, trace_of
 
 from astraea.audit.audit import anonymous
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.rules import checked, no_rules
 from astraea.core.errors import InputError
 from astraea.traces.readers.shares import read_shares
 from astraea.traces.trace import Trace
@@ -43,6 +47,14 @@ def test_a_tree_is_read_and_a_tenant_has_the_share_that_it_gives_it(trace: Trace
     assert trace.tree.least_limit.tolist() == [8, np.inf, np.inf, np.inf]
 
 
+def test_the_example_of_the_documents(tmp_path: Path) -> None:
+    found = re.search(r"```csv\n(queue,.*?)```", (ROOT / "docs" / "your_own_trace.md").read_text(), re.S)
+    assert found is not None
+    path = tmp_path / "shares.csv"
+    path.write_text(found[1])
+    assert read_shares(path) == pytest.approx(WEIGHTS)
+
+
 def test_what_keeps_the_tenants_keeps_the_tree(trace: Trace) -> None:
     for kept in (trace.head(1), trace.window(0, 3), trace.scale_load(2), anonymous(trace)):
         assert kept.tree is trace.tree
@@ -55,3 +67,10 @@ def test_a_queue_above_others_is_no_tenant(trace: Trace) -> None:
     weights = Shares(WEIGHTS, trace.tree)
     with pytest.raises(InputError, match="tenant 'physics' has no weight; those are named: astro, bio, cs"):
         trace_of([row | {"tenant": "physics"} for row in jobs("p0 1 0 10")], weights)
+
+
+def test_a_tree_is_one_of_accounts_to_slurm(trace: Trace) -> None:
+    rules = checked(no_rules(trace, Cluster(1, 8)), trace, Cluster(1, 8))
+    assert rules.parent.tolist() == [-1, -1, 0, 0, -1]  # physics, cs, bio, astro, and the idle root
+    assert rules.shares.tolist() == [3, 1, 1, 2, 1]
+    assert rules.association.tolist() == [2, 1, 3]
