@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.audit import causes, history, reasons, recorded, scenarios
+from astraea.audit.replays import MANY, replays
 from astraea.audit.scenarios import AS_IT_WAS, Calibration, calibration
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
@@ -116,13 +117,15 @@ def audit(
     rows = [scenarios.overview_row(AS_IT_WAS, results[AS_IT_WAS])]
     was, results[AS_IT_WAS] = _without_log(was), _without_log(results[AS_IT_WAS])
     # beside jobs that the others cannot run, all would wait longer: they are compared without
-    near = calibration(was, simulate(trace, cluster, own, settings=settings, rules=rules)) if len(aside) else None
     others = [get_policy(name) for name in dict.fromkeys(what_if) if name != own.name]
     for policy in (own, *others):
         result = simulate(common, cluster, policy, settings=settings, keep_log=trace.span < SHORT, rules=theirs)
         rows.append(scenarios.overview_row(policy.name, result))
         results[policy.name] = _without_log(result)
     del result
+    near = [results[own.name]]
+    if len(aside) or len(trace) <= MANY:
+        near = replays(trace, cluster, own, rules, settings)
     terms, sentence = _lease_terms(
         common, cluster, settings, theirs,
         {p.parameters["lease_term"]: results[p.name] for p in others if p.name == "astraea"},
@@ -133,7 +136,7 @@ def audit(
         end=end,
         quota=quota,
         replay=own.name,
-        calibration=near or calibration(was, results[own.name]),
+        calibration=calibration(was, *near),
         left_out=len(aside),
         period=period,
         causes=found,

@@ -190,7 +190,8 @@ def _is(number: int) -> str:
 
 def _before(log: Log, w: Any) -> IntArray:
     """Jobs that came before, waited when the job came, and started before it."""
-    started = log.job[(log.gpus > 0) & (log.time > w.since) & (log.time <= w.until)]
+    lo, hi = np.searchsorted(log.time, [w.since, w.until], side="right")
+    started = log.job[lo:hi][log.gpus[lo:hi] > 0]
     ahead: IntArray = np.unique(started[started < w.later - 1])
     return ahead
 

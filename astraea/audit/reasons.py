@@ -41,7 +41,7 @@ _WORDS: Final = {
     Told.QUEUE: r"|None|Priority|Resources",
     Told.BEFORE: r"Dependency\w*|BeginTime|JobHeld\w+",
     Told.LIMIT: r"QOS\w+|Assoc\w+|Max\w+PerAccount|Partition\w*Limit|PartitionConfig|JobArrayTaskLimit",
-    Told.NODES: r"ReqNodeNotAvail.*|NodeDown|Reservation\w*|BadConstraints|PartitionDown|PartitionInactive",
+    Told.NODES: r"ReqNodeNotAvail|NodeDown|Reservation\w*|BadConstraints|PartitionDown|PartitionInactive",
     Told.OTHER: r".*",
 }
 
@@ -60,13 +60,14 @@ def told_by(reason: str) -> Told:
 def beside(found: pd.DataFrame, trace: Trace) -> pd.DataFrame:
     """Add Slurm's own reasons to the waits of `causes.causes`.
 
-    The new columns are reason (as Slurm wrote it), told (what it is about, one of `Told`; empty where the log does not
+    The new columns are reason (Slurm's word), told (what it is about, one of `Told`; empty where the log does not
     tell) and shown: the cause, or what Slurm told where it does not fit the cause and is about the wait. A limit that
     is known to have lasted for a part of the wait does not replace the cause that lasted longest.
     """
     known: dict[str, str] = {}
     if trace.details is not None and (trace.details["reason"] != "").any():
-        known = dict(zip(trace.job_id, trace.details["reason"].astype(str), strict=True))
+        words = trace.details["reason"].astype(str).str.extract(r"^(\w*)", expand=False)  # nodes may follow
+        known = dict(zip(trace.job_id, words, strict=True))
     told = [str(told_by(known[job])) if job in known else "" for job in found["job_id"]]
     shown = [
         cause if about in ("", Told.BEFORE, *AGREE[Cause(cause)]) or (about == Told.LIMIT and limited > 0)

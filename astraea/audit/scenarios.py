@@ -141,9 +141,10 @@ def owed(
     if waiting is not None and len(waiting):
         jobs = pd.concat([jobs, waiting[["tenant", "demand", "submit_time"]].assign(end_time=bounds[-1])])
     grants = result.grants.assign(tenant=result.grants["job_id"].map(result.jobs.set_index("job_id")["tenant"]))
+    of_jobs, of_grants = (table.groupby("tenant").indices for table in (jobs, grants))
     rows = []
     for tenant, gpus in quota.items():
-        mine, given = jobs[jobs["tenant"] == tenant], grants[grants["tenant"] == tenant]
+        mine, given = jobs.iloc[of_jobs.get(tenant, [])], grants.iloc[of_grants.get(tenant, [])]
         due = _integral(mine["submit_time"], mine["end_time"], mine["demand"], bounds, most=gpus) / HOUR
         got = _integral(given["start"], given["end"], given["demand"], bounds) / HOUR
         rows += [(k, tenant, got[k] - got[k - 1], due[k] - due[k - 1]) for k in range(1, len(bounds))]
@@ -186,6 +187,7 @@ class Calibration(NamedTuple):
     in_order: float  #: part of the pairs of them that start in the recorded order, in [0, 1]; NaN for fewer than two
     recorded: float  #: average wait of all jobs [s]
     replayed: float  #: the same in the replay [s]
+    replays: int = 1  #: of which these are the means
 
     @property
     def error(self) -> float:
@@ -208,18 +210,20 @@ class Calibration(NamedTuple):
         if self.waited > 1 and not math.isnan(self.in_order):
             part = f"{100 * self.in_order:.0f} % of the pairs of the {self.waited:,} jobs that waited"
             order = f", and {part} start in the recorded order"
-        return f"Replaying the cluster's own scheduler gives {waiting}{order}."
+        mean = f" (means of {self.replays} replays with other fractions of the seconds)" if self.replays > 1 else ""
+        return f"Replaying the cluster's own scheduler gives {waiting}{order}{mean}."
 
 
-def calibration(log: Result, replay: Result) -> Calibration:
-    """Compare two results on the jobs that both have."""
-    both = log.jobs.merge(replay.jobs, on="job_id", suffixes=("", "_replayed"))
-    wait = (both["first_start_time"] - both["submit_time"]).to_numpy(dtype=float)
-    replayed = (both["first_start_time_replayed"] - both["submit_time"]).to_numpy(dtype=float)
-    waited = wait > NOTICED
-    starts = both.loc[waited, ["first_start_time", "first_start_time_replayed"]].to_numpy(dtype=float)
-    order = in_order(starts[:, 0], starts[:, 1])
-    return Calibration(int(waited.sum()), order, float(wait.mean()), float(replayed.mean()))
+def calibration(log: Result, *replays: Result) -> Calibration:
+    """Compare the starts of a log with their means over some replays, for the jobs that all have."""
+    jobs = log.jobs[["job_id", "submit_time", "first_start_time"]]
+    for k, replay in enumerate(replays):
+        jobs = jobs.merge(wait(replay).rename(k).to_frame().assign(job_id=replay.jobs["job_id"]), on="job_id")
+    submit, start = (jobs[name].to_numpy(dtype=float) for name in ("submit_time", "first_start_time"))
+    replayed = jobs[list(range(len(replays)))].to_numpy(dtype=float).mean(axis=1)
+    waited = start - submit > NOTICED
+    order = in_order(start[waited], (submit + replayed)[waited])
+    return Calibration(int(waited.sum()), order, float((start - submit).mean()), float(replayed.mean()), len(replays))
 
 
 def in_order(one: FloatArray, other: FloatArray) -> float:

@@ -35,7 +35,8 @@ MODELLED_FLAGS: Final = (
 """`PriorityFlags` that it keeps to, or that make no difference to who waits."""
 
 MODELLED_PARAMETERS: Final = (
-    "bf_interval", "bf_resolution", "bf_window", "bf_max_job_test", "max_job_bf", "bf_job_part_count_reserve",
+    "bf_interval", "sched_interval", "batch_sched_delay", "bf_resolution", "bf_window", "bf_max_job_test", "max_job_bf",
+    "bf_job_part_count_reserve",
 )  # fmt: skip
 """`SchedulerParameters` that it keeps to."""
 
@@ -83,7 +84,7 @@ class Plan(NamedTuple):
     given: Mapping[str, Any]  #: parameters that the user gave
 
 
-def plan(site: Site, trace: Trace, scheduler: str, given: Mapping[str, Any], cluster: Cluster) -> Plan:
+def plan_of(site: Site, trace: Trace, scheduler: str, given: Mapping[str, Any], cluster: Cluster) -> Plan:
     """Plan the replay of a log under a scheduler with the parameters that were given, else those of the site.
 
     `cluster` is that of the site where it names nodes. `InputError` as of the scheduler.
@@ -192,8 +193,7 @@ def _not_modelled(site: Site) -> Iterator[tuple[str, str, str]]:
         yield "PriorityFlags", flag, "is not looked at"
     for name, value in site.scheduling.items():
         if name not in MODELLED_PARAMETERS:
-            instead = "the main scheduler passes every `interval`" if name == "sched_interval" else "is not looked at"
-            yield f"SchedulerParameters {name}", value, instead
+            yield f"SchedulerParameters {name}", value, "is not looked at"
     if "memory" in site.setting("selecttypeparameters").lower():
         value = site.setting("selecttypeparameters")
         yield "SelectTypeParameters", value, "memory limits where a job fits, not how many fit there together"

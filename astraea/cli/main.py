@@ -1,4 +1,4 @@
-"""The commands of `astraea`: simulate, sweep, leaderboard, lease-term, describe, audit, policies, data, live."""
+"""The commands of `astraea`, and what those print that fail."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ import click
 
 import astraea
 from astraea.cli import arguments as args
+from astraea.cli.audit import audit
+from astraea.cli.forecast import wait
 from astraea.cli.leaderboard import leaderboard
 from astraea.cli.live import live
 from astraea.core.errors import InputError, PolicyError, extra
@@ -28,8 +30,8 @@ INTERRUPTED: Final = 130
 
 app: Final = click.Group("astraea", help=docstring(astraea).partition("\n")[0], no_args_is_help=False)
 click.version_option(astraea.__version__, message="astraea %(version)s")(app)
-app.add_command(live)
-app.add_command(leaderboard)
+for command in (audit, leaderboard, live, wait):
+    app.add_command(command)
 
 
 @app.command(cls=args.Command, short_help="run a trace under a policy")
@@ -114,57 +116,6 @@ def describe(**reading: Any) -> None:
     print(describe_text(named_trace(**reading)), end="")
 
 
-@app.command(cls=args.Command, short_help="who waited in a log, why, and what another scheduler would have done")
-@args.trace
-@click.option("--nodes", type=args.whole_number, metavar="N",
-              help="machines; as many as the log shows in use if not given")  # fmt: skip
-@click.option("--gpus-per-node", type=args.whole_number, metavar="N",
-              help="[GPU]; as the log shows if --nodes is not given either, else 8")  # fmt: skip
-@click.option("--scheduler", default="slurm", metavar="NAME", help="that the cluster has (see: astraea policies)")
-@click.option("--param", type=lambda text: args.parameter(text, False), multiple=True, metavar="NAME=VALUE",
-              help="of that scheduler; may be repeated")  # fmt: skip
-@click.option("--what-if", type=args.listed(str.strip), metavar="NAME,...",
-              help="other schedulers; {astraea.audit.audit:WHAT_IF} if not given")  # fmt: skip
-@click.option("--anonymize", is_flag=True, help="letters for tenants, numbers for users and jobs")
-@args.path("--compare", "FILE", "audit.json of an earlier audit: what changed since")
-@args.path("--out", "DIR", "write index.html, tables, audit.json and audit.prom there", required=True)
-def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: tuple[tuple[str, list[Any]], ...],
-          what_if: list[str] | None, anonymize: bool, compare: Path | None, out: Path,
-          **reading: Any) -> None:  # fmt: skip
-    """Audit a cluster's log: who got what they were owed, who waited and why, and what would have been."""
-    from astraea.audit.audit import WHAT_IF, anonymous, audit
-
-    with extra("audit"):
-        from astraea.audit.compare import changed, changes, figures, read_last
-        from astraea.audit.page import short, write
-        from astraea.audit.parts import section
-    from astraea.audit.size import cluster_of
-    from astraea.cluster.policies import get_policy
-    from astraea.traces.named import named_trace
-    from astraea.traces.slurm_words import GPU
-
-    own = get_policy(scheduler)(**{name: values[0] for name, values in param})
-    others = [get_policy(name).name for name in what_if or WHAT_IF]
-    last = None if compare is None else read_last(compare)
-    with publishing(out) as folder:
-        trace = named_trace(**reading)
-        shares = "The shares are equal, as none were given (--weights)."
-        if reading["weights"] is not None:
-            shares = f"The shares are those of {'the file that was given' if anonymize else reading['weights'].name}."
-        if reading["resource"] != GPU:
-            shares += f" What this page calls a GPU is {reading['resource']} of the log (--resource)."
-        trace = anonymous(trace) if anonymize else trace
-        cluster, said = cluster_of(trace, nodes, gpus_per_node)
-        found = audit(trace, cluster, own, others)
-        more = [section("The size of the cluster", {"lines": said})] if said else []
-        if last:
-            more.append(changed(last, figures(found)))
-        write(found, shares, folder, more)
-    for line in [*short(found, shares), *said, *(changes(last, figures(found)) if last else [])]:
-        print(f"- {line}")
-    print(f"\nthe whole: {out / 'index.html'}")
-
-
 @app.group(cls=args.Group, no_args_is_help=False, short_help="download real workloads")
 def data() -> None:
     """Download workloads, or list what can be downloaded."""
@@ -180,7 +131,7 @@ def fetch(names: tuple[str, ...], folder: Path | None) -> None:
     with extra("data"):
         from astraea.traces.download import fetch as download
 
-    for name in names or [name for name, source in SOURCES.items() if not source.size]:
+    for name in names or [name for name, source in SOURCES.items() if not (source.size or source.untried)]:
         print(download(name, folder or RAW))
 
 
@@ -190,7 +141,9 @@ def list_() -> None:
     from astraea.traces.sources import SOURCES
 
     for name, source in SOURCES.items():
-        print(f"{name:<20} {source.title}{f' ({source.size / 1e9:.1f} GB)' if source.size else ''}")
+        size = f"{source.size / 1e9:.2g} GB" if source.size else ""
+        notes = "; ".join(filter(None, [size, "never tried" if source.untried else "", source.by_hand]))
+        print(f"{name:<20} {source.title}{f' ({notes})' if notes else ''}")
 
 
 @app.command(cls=args.Command, short_help="schedulers and their parameters")

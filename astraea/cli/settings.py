@@ -11,6 +11,7 @@ from astraea.cli import arguments as args
 
 if TYPE_CHECKING:
     from astraea.cluster.site import Site
+    from astraea.traces.trace import Trace
 
 options: Final = args.together(
     args.path("--slurm-conf", "FILE", "the cluster's slurm.conf, or what scontrol show config printed; may be repeated",
@@ -36,3 +37,15 @@ def site_of(
     if files and weights is not None and read_accounts(weights) is not None:
         files.append(weights)
     return read_site([*files, *sacctmgr], node_class, resource)
+
+
+def with_shares(trace: Trace, site: Site, otherwise: str) -> tuple[Trace, str]:
+    """Give accounts the shares that the settings tell, if they tell those of all; and where shares are from."""
+    from astraea.traces.slurm_accounts import shares_in_the_whole
+
+    known = {name: share for name, share in shares_in_the_whole(site.accounts).items() if share > 0 and name != "root"}
+    if not known:
+        return trace, otherwise
+    if not set(trace.tenants) <= set(known):
+        return trace, "The shares are equal, as the settings do not name all accounts of the log (--weights)."
+    return trace.with_weights(known), "The shares are those of the accounts (--sacctmgr)."

@@ -35,6 +35,7 @@ class Rules(NamedTuple):
     cap: FloatArray  #: (C,) most that all running jobs under a cap may take together
     caps: IntArray  #: (n, K) caps of each job; -1 for none
     takes: FloatArray  #: (n, K) what it takes of each: its GPUs, or CPUs, or 1 where jobs are counted
+    binds: BoolArray  #: (n, K) or (n, 1) whether each cap holds the job, which counts in it in any case
     partition: IntArray  #: (n,) of each job
     partition_nodes: BoolArray  #: (P, nodes) that belong to each partition
     tier: IntArray  #: (n,) PriorityTier of the partition; higher tiers first
@@ -50,28 +51,34 @@ class Rules(NamedTuple):
         return digest_of(**self._asdict())
 
 
-PER_JOB: Final = ("kind", "nodes", "association", "charge", "caps", "takes", "partition", "tier", "bonus")
+PER_JOB: Final = ("kind", "nodes", "association", "charge", "caps", "takes", "binds", "partition", "tier", "bonus")
 """Fields with one entry, or row, per job."""
 
 
 def no_rules(trace: Trace, cluster: Cluster) -> Rules:
     """Any job may run anywhere; the tenants, and the idle user root of Slurm, are the tree; usage is in GPU-seconds.
 
-    Whoever makes rules replaces what is known: ``no_rules(trace, cluster)._replace(tier=...)``.
+    Where the trace has a tree of tenants, its queues are accounts, from the last one to the first. Whoever makes rules
+    replaces what is known: ``no_rules(trace, cluster)._replace(tier=...)``.
     """
-    n, tenants = len(trace), len(trace.tenants)
+    n, parent, shares, leaf = len(trace), np.full(len(trace.tenants), -1), trace.tenant_weight, trace.tenant
+    if trace.tree is not None:
+        last = len(trace.tree.parent) - 1
+        parent = np.where(trace.tree.parent < 0, -1, last - trace.tree.parent)[::-1]
+        shares, leaf = trace.tree.share[::-1], last - trace.tenant
     return Rules(
         allowed=np.ones((1, cluster.nodes), np.bool_),
         kind=np.zeros(n, np.int64),
         nodes=np.zeros(n, np.int64),
-        parent=np.full(tenants + 1, -1),
-        shares=np.append(trace.tenant_weight, 1.0),
-        usage=np.zeros(tenants + 1),
-        association=trace.tenant.astype(np.int64),
+        parent=np.append(parent, -1),
+        shares=np.append(shares, 1.0),
+        usage=np.zeros(len(parent) + 1),
+        association=leaf.astype(np.int64),
         charge=trace.demand.astype(np.float64),
         cap=np.zeros(0),
         caps=np.zeros((n, 0), np.int64),
         takes=np.zeros((n, 0)),
+        binds=np.ones((n, 1), np.bool_),
         partition=np.zeros(n, np.int64),
         partition_nodes=np.ones((1, cluster.nodes), np.bool_),
         tier=np.zeros(n, np.int64),
@@ -82,10 +89,12 @@ def no_rules(trace: Trace, cluster: Cluster) -> Rules:
 def checked(rules: Rules, trace: Trace, cluster: Cluster) -> Rules:
     """Return the rules in the types above; `InputError` where shapes or places do not fit trace and cluster."""
     usual = no_rules(trace, cluster)._asdict()
+    if rules.binds.shape[1:] == (1,):
+        rules = rules._replace(binds=np.broadcast_to(rules.binds, rules.caps.shape))
     given = Rules(*(np.ascontiguousarray(part, usual[name].dtype) for name, part in rules._asdict().items()))
     associations, width = np.arange(len(given.parent)), given.caps.shape[-1]
     shapes = {
-        **dict.fromkeys(PER_JOB, (len(trace),)), **dict.fromkeys(("caps", "takes"), (len(trace), width)),
+        **dict.fromkeys(PER_JOB, (len(trace),)), **dict.fromkeys(("caps", "takes", "binds"), (len(trace), width)),
         **dict.fromkeys(("parent", "shares", "usage"), associations.shape), "cap": (given.cap.size,),
         "allowed": (len(given.allowed), cluster.nodes), "partition_nodes": (len(given.partition_nodes), cluster.nodes),
     }  # fmt: skip
@@ -133,4 +142,4 @@ def nodes_of_gangs(rules: Rules, trace: Trace, cluster: Cluster) -> IntArray:
 
 def takes_too_much(rules: Rules) -> BoolArray:
     """Whether each job alone takes more than one of its caps allows, shape (n,)."""
-    return np.asarray((rules.takes > np.append(rules.cap, np.inf)[rules.caps]).any(axis=1))
+    return np.asarray((rules.binds & (rules.takes > np.append(rules.cap, np.inf)[rules.caps])).any(axis=1))

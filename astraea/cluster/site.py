@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,7 @@ from astraea.core.errors import InputError
 from astraea.core.text import printable
 from astraea.traces.slurm_accounts import Accounts, is_flat, read_accounts
 from astraea.traces.slurm_conf import Conf, Fields, read_conf, resources, seconds
-from astraea.traces.slurm_words import hosts_of
-
-GPU: Final = "gres/gpu"
+from astraea.traces.slurm_words import GPU, hosts_of
 
 
 class Node(NamedTuple):
@@ -156,7 +154,7 @@ class Site:
         """Parameters of the policy `slurm`, Slurm's defaults where ``slurm.conf`` says nothing; none without it."""
         if not self.conf.settings:
             return {}
-        get, flag = self.scheduling.get, self.scheduling
+        get = self.scheduling.get
         builtin = "builtin" in self.setting("schedulertype")
         times = {
             "half_life": ("prioritydecayhalflife", "7-0"), "calc_period": ("prioritycalcperiod", "5"),
@@ -173,10 +171,25 @@ class Site:
             "bf_resolution": number(get("bf_resolution", "60")),
             "bf_window": 60 * number(get("bf_window", "1440")),
             "bf_max_job_test": number(get("bf_max_job_test") or get("max_job_bf") or "500"),
-            "bf_interval": number(get("bf_interval", "30")),
-            "sched_interval": number(get("sched_interval", "60")),
-            "bf_continue": "yes" if "bf_continue" in flag else "no",
+            **self._pace,
         }
+
+    @property
+    def _pace(self) -> dict[str, float | str]:
+        """When the two schedulers pass, and how backfill groups expected ends.
+
+        The main one passes every `sched_interval`, and `batch_sched_delay` after what happens; a log in whole seconds
+        hides half a second of each wait for a pass.
+        """
+        given = self.scheduling.get
+        main = max(min(number(given("sched_interval", "60")), number(given("batch_sched_delay", "3"))), 0.5)
+        backfill = number(given("bf_interval", "30"))
+        found: dict[str, float | str] = {"interval": main + 0.5}
+        found["bf_interval"] = backfill if backfill > main + 1 else 0.0  # else at every pass of the main one
+        versions = [self.setting("slurm_version"), *(node.get("version", "") for node in self.conf.nodes.values())]
+        if known := [(int(v[1]), int(v[2])) for text in versions if (v := re.match(r"(\d+)\.(\d+)", text))]:
+            found["bf_groups"] = "aligned" if max(known) >= (24, 11) else "rolling"
+        return found
 
 
 def read_site(paths: Sequence[Path], classes: Sequence[str] = (), resource: str = GPU) -> Site:

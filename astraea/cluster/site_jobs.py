@@ -7,9 +7,10 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from astraea.cluster.site import GPU, Partition, Site
+from astraea.cluster.site import Partition, Site
 from astraea.core.arrays import FloatArray, IntArray, TextArray
 from astraea.core.units import DAY, MINUTE
+from astraea.traces.slurm_words import GPU
 from astraea.traces.trace import Trace
 
 _TEXT: Final = ("account", "user", "partition", "qos", "constraint", "gpu_type", "node_list")

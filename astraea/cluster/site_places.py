@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.site import GPU, Site
+from astraea.cluster.site import Site
 from astraea.cluster.site_jobs import Jobs
 from astraea.core.arrays import BoolArray, IntArray
 from astraea.core.text import counted
-from astraea.traces.slurm_words import hosts_of
+from astraea.traces.slurm_words import GPU, hosts_of
 
 
 def places(site: Site, jobs: Jobs, cluster: Cluster, doubts: list[str]) -> dict[str, Any]:

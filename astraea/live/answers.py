@@ -5,6 +5,7 @@ Source: the manual pages of squeue, scontrol, sinfo and sacct (slurm.schedmd.com
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -31,6 +32,8 @@ _ANOTHER_FORM: Final = (ArithmeticError, AttributeError, LookupError, TypeError,
 
 _MOST_TASKS: Final = 4_000_001
 """Of an array: the largest MaxArraySize that Slurm takes."""
+
+_AFTER: Final = re.compile(r"after(any|ok|notok|corr):(?P<job>\d+(_\d+)?)(_\*)?\(unfulfilled\)")
 
 _HOSTS: Final = re.compile(r"([^,\[\]]+)(?:\[([^\]]+)\]([^,\[\]]*))?")
 _PER_NODE: Final = re.compile(r"gpu(?::(?!\d+(?:[(,]|$))[^:,(]+)?(?::(?P<number>\d+))?(?=[(,]|$)")
@@ -69,6 +72,8 @@ class Job(NamedTuple):
     is_batch: bool = True  #: not made by srun or salloc: a job of those cannot be requeued
     wanted: tuple[str, ...] = ()  #: nodes that it must have
     unwanted: tuple[str, ...] = ()  #: nodes that it must not have
+    priority: float = 0.0  #: as Slurm shows it
+    time_limit: float = math.nan  #: [s], NaN without one
 
     @property
     def partitions(self) -> list[str]:
@@ -102,7 +107,12 @@ class Run(NamedTuple):
 def jobs_of(answer: Any) -> list[Job]:
     """The jobs of ``squeue --json``, of Slurm 22.05 and newer; a `SlurmError` if it has another form."""
     try:
-        return [job for entry in answer["jobs"] for job in _jobs(entry)]
+        found = [(str(entry.get("dependency") or ""), _jobs(entry)) for entry in answer["jobs"]]
+        ends: dict[str, float] = {}
+        for job in (job for _, jobs in found for job in jobs):
+            for id in (job.id, job.array):
+                ends[id] = max(ends.get(id, 0.0), job.end if job.state in FINISHED else math.inf)
+        return [_after(job, text, ends) if text else job for text, jobs in found for job in jobs]
     except _ANOTHER_FORM as err:
         raise SlurmError(f"squeue --json: not the form that is known ({type(err).__name__}: {err})") from None
 
@@ -167,7 +177,7 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
         nodes=max(1, _number(entry.get("node_count"))),
         per_node=_per_node(str(entry.get("tres_per_node") or "")),
         on_nodes=_on_nodes(entry) if state in ON_GPUS else {},
-        depends=bool(entry.get("dependency")),
+        depends=False,
         requeues=bool(entry.get("requeue")) and is_batch,
         restarts=_number(entry.get("restart_cnt")),
         saves=SAVES in re.split(r"\W+", str(entry.get("comment") or "")),
@@ -177,8 +187,20 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
         is_batch=is_batch,
         wanted=_names(str(entry.get("required_nodes") or "")),
         unwanted=_names(str(entry.get("excluded_nodes") or "")),
+        priority=float(_number(entry["priority"])),
+        time_limit=60.0 * (number_of(entry.get("time_limit")) or math.nan),
     )
     return [job._replace(id=id) for id in ids]
+
+
+def _after(job: Job, text: str, ends: Mapping[str, float]) -> Job:
+    """Return a job that depends on others: it can start when those have ended, of which Slurm knows when they did.
+
+    Slurm itself looks once a minute only for what a held job depends on; until then its text says that it still does.
+    """
+    afters = [_AFTER.fullmatch(part) for part in text.split(",")]
+    until = max(ends.get(after["job"], 0.0) if after else math.inf for after in afters)
+    return job._replace(depends=True) if until == math.inf else job._replace(eligible=max(job.eligible, until))
 
 
 def _node(entry: Mapping[str, Any]) -> Node:

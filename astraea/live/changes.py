@@ -15,7 +15,7 @@ from astraea.cluster.engine.live import ARRIVES, ENDS, STARTS, STOPS
 from astraea.cluster.engine.state import PENDING, RUNNING
 from astraea.live.accounts import Event
 from astraea.live.answers import FINISHED, ON_GPUS, Job, Run, SlurmError
-from astraea.live.partition import ACCOUNTING, Partition, Places, Snapshot
+from astraea.live.partition import ACCOUNTING, Partition, Places, Snapshot, is_deferred
 from astraea.live.state import AdmittedJob, Lease
 from astraea.traces.slurm_words import ENDED
 
@@ -50,7 +50,8 @@ class Changes:
         ran = any(job.restarts > 0 for job in come)  # before it was seen
         since = min(self.partition.unseen, self.epoch + self.accounts.now)
         looks_back = self.partition.unseen < math.inf
-        runs = self._runs(since) if looks_back or gone or lost or ran or snapshot.booted != partition.booted else {}
+        is_new = snapshot.booted != partition.booted or (snapshot.is_young and partition.stopped)
+        self.runs = runs = self._runs(since) if looks_back or gone or lost or ran or is_new else {}
         for id in gone:
             if id in shown:
                 self.partition.notes.append(f"job {id} has left the partition, and counts as ended")
@@ -144,11 +145,14 @@ class Changes:
     def _ran(self, job: Job, runs: Sequence[Run]) -> None:
         lease = self.partition.leases[job.id]
         if self._is_lost(job):
-            self.partition.notes.append(f"job {job.id} lost its lease: Slurm requeued it ({job.reason})")
+            is_requeued = job.restarts > lease.restarts
+            why = f"Slurm requeued it ({job.reason})" if is_requeued else "slurmctld, started since, has forgotten it"
+            self.partition.notes.append(f"job {job.id} lost its lease: {why}")
             run = next((run for run in reversed(runs) if run.end > lease.granted), None)
             if run and lease.started == 0:
                 self._began(lease, min(run.start, run.end))
-            end = min(run.end, self.partition.now) if run else self.partition.now
+            over = run.end if run else math.inf if is_requeued else max(self.snapshot.booted, lease.started)
+            end = min(over, self.partition.now)
             self._add(end, STOPS, job.id)
             self.partition.close(job.id, end, "lost")
         elif job.state in (*FINISHED, "RUNNING"):
@@ -170,10 +174,10 @@ class Changes:
             self.partition.stuck.pop(lease.job, None)
 
     def _is_lost(self, job: Job) -> bool:
-        """Whether Slurm requeued a job that has a lease."""
-        return (job.state not in (*ON_GPUS, *FINISHED) or job.state == "COMPLETING") and (
-            job.restarts > self.partition.leases[job.id].restarts
-        )
+        """Whether Slurm requeued a job that has a lease, or slurmctld, started since, has forgotten that it started."""
+        lease, waits = self.partition.leases[job.id], job.state not in (*ON_GPUS, *FINISHED)
+        is_forgotten = waits and 0 < lease.started < self.snapshot.booted + 1
+        return is_forgotten or ((waits or job.state == "COMPLETING") and job.restarts > lease.restarts)
 
     def _cannot_start(self, job: Job, lease: Lease) -> str:
         """Say why Slurm will not start a job that was released; empty if it may."""
@@ -204,8 +208,8 @@ class Changes:
             return job.demand > 0
         tenant = self.partition.tenant(job)
         quota = self.accounts.quota(tenant)
-        most = min(math.floor(self.accounts.policy.largest(self.accounts.policy.parameters) * quota + 1e-9),
-                   self.accounts.gpus)  # fmt: skip
+        largest = self.accounts.policy.largest(self.accounts.policy.parameters)  # may be infinite
+        most = math.floor(min(largest * quota + 1e-9, self.accounts.gpus))
         if job.demand > most:
             why = f"it asks for {job.demand} GPUs, its tenant {tenant} has a quota of {quota:.4g}"
             self.partition.kept[job.id] = f"it will never run: {why}"
@@ -291,10 +295,3 @@ class Changes:
 
     def _add(self, time: float, kind: int, id: str, lease_end: float = 0.0) -> None:
         self.events.append(Event(time - self.epoch, kind, id, lease_end))
-
-
-def is_deferred(job: Job, now: float) -> bool:
-    """Whether a job depends on others, or is to begin later; the begin of one that was requeued is Slurm's, not its."""
-    if job.state in ("REQUEUE_HOLD", "SPECIAL_EXIT"):  # it has failed, and Slurm keeps it for its user to look
-        return True
-    return job.depends or (job.eligible > now and job.restarts == 0)

@@ -32,9 +32,6 @@ from astraea.live.state import Lease, State
 
 log: Final = logging.getLogger("astraea.live")
 
-LATE_ENDS: Final = 20.0
-"""A job that ends while slurmctld is away tells it so every 15 s; some more for the telling [s]."""
-
 MOST_UNWRITTEN: Final = 100_000
 """Leases that are kept for a disk that is full; the oldest ones are lost beyond."""
 
@@ -152,21 +149,20 @@ class Coordinator:
             log.error("the state cannot be written (%s): leases go on from memory, and are written when it can be", err)
         for note in result.notes:
             log.info("%s", note)
-        self._do_all(result.actions, snapshot.booted)
+        self._do_all(result.actions, snapshot)
         for lease in result.over:
             if lease.outcome == "ended":
                 log.info("job %s of %s has ended, in lease %d", lease.job, lease.tenant, lease.number)
         with suppress(sqlite3.Error):  # a disk that is full
             self.ledger.count_round(time.monotonic() - began)
 
-    def _do_all(self, actions: Sequence[Action], booted: float) -> None:
+    def _do_all(self, actions: Sequence[Action], snapshot: Snapshot) -> None:
         """Have Slurm do what was planned; what it does not come to is mended at the next round.
 
         Soon after slurmctld was started, no job is stopped, or released once more: it may have ended in the meantime.
         """
-        began, age = time.monotonic(), time.time() - booted
-        is_young = 0 <= age < LATE_ENDS
-        kept = [action for action in actions if is_young and (action.what == REQUEUE or action.is_again)]
+        began, age = time.monotonic(), time.time() - snapshot.booted
+        kept = [action for action in actions if snapshot.is_young and (action.what == REQUEUE or action.is_again)]
         if kept:
             log.warning("no job is stopped at this round: slurmctld runs for %.0f s, and may not know what ended", age)
         for k, action in enumerate(actions):

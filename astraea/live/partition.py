@@ -19,6 +19,9 @@ from astraea.live.state import NOBODY, Lease, State
 ACCOUNTING: Final = "the accounting"
 """What is told of it is told of no job."""
 
+LATE_ENDS: Final = 20.0
+"""A job that ends while slurmctld is away tells it so every 15 s; some more for the telling [s]."""
+
 
 class Snapshot(NamedTuple):
     """What Slurm shows at one moment."""
@@ -27,6 +30,11 @@ class Snapshot(NamedTuple):
     jobs: Sequence[Job]
     nodes: Sequence[Node]
     booted: float = 0.0  #: when slurmctld was started, seconds since 1970
+
+    @property
+    def is_young(self) -> bool:
+        """Whether slurmctld was started so lately that it may not know what has ended, or runs still."""
+        return abs(self.now - self.booted) < LATE_ENDS  # it may have been started since `now`
 
 
 class Partition:
@@ -106,19 +114,26 @@ class Partition:
         lease = self.stopped.get(job.id)
         return job.state == "FAILED" and job.requeues and lease is not None and booted > lease.ends
 
-    def charge_stopped(self, jobs: Mapping[str, Job]) -> None:
-        """Charge jobs that have lost their lease for as long as they keep their GPUs."""
+    def charge_stopped(self, jobs: Mapping[str, Job], runs: Mapping[str, Sequence[Run]], booted: float) -> None:
+        """Charge jobs that have lost their lease for as long as they keep their GPUs.
+
+        A slurmctld that was started since, at `booted` [s since 1970], may have forgotten that they were stopped, which
+        the accounting knows, in `runs`.
+        """
         for id, lease in list(self.stopped.items()):
             job = jobs.get(id)
             is_on = job is not None and job.state in ON_GPUS and id not in self.leases
             if job is None or id not in self.accounts or job.start > lease.over or not (is_on or job.state in FINISHED):
                 del self.stopped[id]
                 continue
-            until = self.now if is_on else min(job.end, self.now)
-            if until > lease.over:
+            ends = [run.end for run in runs.get(id, ()) if run.start == job.start and lease.granted < run.end <= booted]
+            until = min([self.now, *ends, *[job.end] * (not is_on)])
+            if ends:
+                del self.stopped[id]
+            if until > lease.over or ends:
                 self.accounts.charge(id, lease.over - self.epoch, until - self.epoch)
-                self.stopped[id] = lease._replace(over=until)
-                self.over.append(self.stopped[id])
+                self.over.append(lease._replace(over=until))
+                self.stopped |= {} if ends else {id: self.over[-1]}
 
     def close(self, id: str, time: float, outcome: str) -> None:
         """A lease is over."""
@@ -129,6 +144,13 @@ def tenant_of(job: Job | Run, config: Config) -> str:
     """Tenant of a job; names that no trace can have are one tenant."""
     name = str(getattr(job, config.tenant)).strip()
     return "(none)" if name in ("", NOBODY) else name
+
+
+def is_deferred(job: Job, now: float) -> bool:
+    """Whether a job depends on others, or is to begin later; the begin of one that was requeued is Slurm's, not its."""
+    if job.state in ("REQUEUE_HOLD", "SPECIAL_EXIT"):  # it has failed, and Slurm keeps it for its user to look
+        return True
+    return job.depends or (job.eligible > now and job.restarts == 0)
 
 
 class Places:

@@ -29,8 +29,8 @@ from typing import Any, Final, NamedTuple
 from astraea.cluster.engine.state import PENDING, RUNNING
 from astraea.core.units import DAY
 from astraea.live.answers import FINISHED, ON_GPUS, Job
-from astraea.live.changes import LATER, Changes, is_deferred
-from astraea.live.partition import ACCOUNTING, Partition, Places, Snapshot
+from astraea.live.changes import LATER, Changes
+from astraea.live.partition import ACCOUNTING, Partition, Places, Snapshot, is_deferred
 from astraea.live.state import Lease, State
 
 RELEASE, REQUEUE, HOLD = "release", "requeue", "hold"
@@ -46,7 +46,7 @@ class Action(NamedTuple):
     job: Job
     why: str
     rank: int = 0
-    is_again: bool = False  #: whether the job was seen to run under the lease for which it is released
+    is_again: bool = False  #: whether the job should have been released at an earlier round
 
 
 class RoundResult(NamedTuple):
@@ -90,7 +90,7 @@ class Rounds(Partition):
             accounts.charge(lease.job, accounts.now, lease.granted - self.epoch)
         for tenant, gpus, since, until in changes.late:
             accounts.correct(tenant, gpus, since - self.epoch, until - self.epoch, is_owed=since < until)
-        self.charge_stopped(ours)
+        self.charge_stopped(ours, changes.runs, snapshot.booted)
         accounts.withhold(self._not_there(snapshot))
         granted = self._choose(ours, snapshot)
         expired, revoked = accounts.leaving()
@@ -129,13 +129,11 @@ class Rounds(Partition):
             return False
         if self.accounts.is_active(job.id):
             return True
-        why = ""
-        if job.demand == 0:
-            why = "it asks for no GPU"
-        elif job.is_part:
-            why = "it is a part of a heterogeneous job"
-        elif not self.has_share(job):
-            why = f"its tenant {self.tenant(job)!r} is not in [weights]"
+        why = (
+            "it asks for no GPU" if job.demand == 0
+            else "it is a part of a heterogeneous job" if job.is_part
+            else "" if self.has_share(job) else f"its tenant {self.tenant(job)!r} is not in [weights]"
+        )  # fmt: skip
         if why and job.state not in FINISHED:
             self.kept[job.id] = f"it is left to Slurm, as {why}"
             self.note_once(job.id, f"job {job.id} is left to Slurm: {why}")
@@ -169,12 +167,14 @@ class Rounds(Partition):
         accounts = self.accounts
         waiting = accounts.ids(PENDING)
         usable = accounts.gpus - accounts.withheld
-        aside = {
+        doubtful = {id for id in waiting if snapshot.is_young and accounts.row(id).leases > 0}
+        aside = doubtful | {
             id for id in waiting
             if (job := ours[id]).state in (*ON_GPUS, *FINISHED) or is_deferred(job, snapshot.now) or job.demand > usable
             or job.demand != accounts.job(id).demand or self.stuck.get(id, (0, 0.0))[1] > self.now
         }  # fmt: skip
         self.kept |= {id: "Slurm did not start it under its last lease" for id in aside & self.stuck.keys()}
+        self.kept |= dict.fromkeys(doubtful, "slurmctld was started, and may not know yet that it has ended, or runs")
         self.kept |= {id: LATER for id in waiting if is_deferred(ours[id], snapshot.now)}
         for _ in range(MOST_CHOICES):
             found, refused = self._placed(accounts.choose(list(aside)), waiting, ours, snapshot)
@@ -275,8 +275,7 @@ class Rounds(Partition):
         is_late = job.restarts > 0 and job.eligible > self.now + 2  # it was requeued: Slurm keeps it back for a while
         if has_lease and (job.held or is_late):
             rank = int(self.accounts.row(job.id).launch)
-            is_again = self.leases[job.id].started > 0
-            return [Action(RELEASE, job, "it has a lease, but Slurm keeps it back still", rank, is_again)]
+            return [Action(RELEASE, job, "it has a lease, but Slurm keeps it back still", rank, is_again=True)]
         if not has_lease and not job.held:
             return [Action(HOLD, job, "it waits for a lease")]
         return []

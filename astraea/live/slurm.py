@@ -71,6 +71,12 @@ class Slurm:
         )  # fmt: skip
         return runs_of(text)
 
+    def history(self, since: float) -> str:
+        """What ``sacct -P`` prints of the jobs that did not end before `since`."""
+        day = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(max(0, since)))
+        fields = "JobID,Account,User,Partition,QOS,Submit,Eligible,Start,End,State,TimelimitRaw,ReqTRES,AllocTRES"
+        return self._run("sacct", "-a", "-X", "-P", "--duplicates", f"--starttime={day}", f"--format={fields}")
+
     def boot(self) -> float:
         """When slurmctld was started, or another controller was first seen in its place, in seconds since 1970.
 

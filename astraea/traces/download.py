@@ -10,6 +10,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -33,12 +34,16 @@ def fetch(name: str, folder: str | Path = RAW) -> Path:
     if name not in SOURCES:
         raise InputError(f"unknown workload {name!r}; expected one of {', '.join(SOURCES)}")
     source, target = SOURCES[name], Path(folder) / name
+    if source.by_hand:
+        raise InputError(f"{name}: the address of its files is not known; get it from {source.by_hand}")
     if _is_complete(source, target):
         print(f"{name}: already in {target}", file=sys.stderr)
         return target
     with publishing(target) as work:
         size = f"{source.size / 1e9:.2f} GB"
         print(f"{name}: {source.title}{f', {size}' if source.size else ''}", file=sys.stderr)
+        if source.untried:
+            print(f"{name}: this download was never tried; its address is one that others wrote down", file=sys.stderr)
         free = shutil.disk_usage(work).free
         if free < source.size:
             raise InputError(f"{name}: needs {size}, but its disk has only {free / 1e9:.2f} GB left")
@@ -84,7 +89,7 @@ def _download(name: str, url: str, file: File, folder: Path) -> Path:
 
 
 def unpack(archive: Path, folder: Path, keep: Sequence[str]) -> None:
-    """Take the files of these names out of a zip or tar archive, without its top folder.
+    """Take the files of these names, or patterns, out of a zip or tar archive, without its top folder.
 
     `InputError` if it is damaged, holds a link or device of such a name, or any path that is absolute or goes up.
     """
@@ -93,7 +98,8 @@ def unpack(archive: Path, folder: Path, keep: Sequence[str]) -> None:
         parts = PurePosixPath(member).parts
         if member.startswith("/") or ".." in parts or "\\" in member:
             raise InputError(f"{archive.name}: member {member!r} would leave the folder")
-        return "/".join(parts[1:] or parts) if parts and parts[-1] in keep else ""
+        is_kept = bool(parts) and any(fnmatchcase(parts[-1], pattern) for pattern in keep)
+        return "/".join(parts[1:] or parts) if is_kept else ""
 
     try:
         if zipfile.is_zipfile(archive):

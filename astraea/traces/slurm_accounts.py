@@ -120,6 +120,33 @@ def _read_associations(path: Path, names: list[str], lines: list[str]) -> Accoun
     return found
 
 
+def shares_in_the_whole(accounts: Accounts) -> dict[str, float]:
+    """Return what the users of each account have of the whole together, by the shares of all levels; sums to 1.
+
+    The user root, who is in every tree and runs nothing, has none.
+    """
+    below: dict[str, list[Association]] = {}
+    for a in accounts.associations:
+        if a.account != ROOT:
+            below.setdefault(a.account if a.user else a.parent, []).append(a)
+    found: dict[str, float] = {}
+
+    def divide(account: str, part: float, above: tuple[str, ...]) -> None:
+        inside = [a for a in below.get(account, []) if a.user or a.account not in above]
+        total = sum(1.0 if a.shares is None else a.shares for a in inside)
+        if not inside or not total:
+            found[account] = found.get(account, 0.0) + part
+        for a in inside if total else ():
+            of = part * (1.0 if a.shares is None else a.shares) / total
+            if a.user:
+                found[account] = found.get(account, 0.0) + of
+            else:
+                divide(a.account, of, (*above, a.account))
+
+    divide(ROOT, 1.0, (ROOT,))
+    return found
+
+
 def is_flat(accounts: Accounts) -> bool:
     """Whether no account is below another one than the root, as where a file does not tell parents."""
     return all(a.user or a.parent in ("", ROOT) for a in accounts.associations)

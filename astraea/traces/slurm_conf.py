@@ -56,7 +56,7 @@ def read_conf(path: Path) -> Conf | None:
             _read_line(found, record, {}, "")
     else:
         _read_file(found, path, text, {}, 0)
-    return found if found.settings or found.nodes or found.partitions else None
+    return found if len(found.settings) + len(found.nodes) + len(found.partitions) > len(found.unread) else None
 
 
 def _read_shown(found: Conf, text: str) -> None:

@@ -47,6 +47,8 @@ class Source:
     keep: Sequence[str] = ()
     host: str = "https://raw.githubusercontent.com"
     size: int = 0
+    untried: bool = False
+    by_hand: str = ""
     shares: str = ""
     tenants: str = ""
     members: Mapping[str, str] = field(default_factory=dict)
@@ -57,7 +59,7 @@ class Source:
 
     def check(self, folder: Path) -> None:
         """Raise `InputError` unless everything is in a finished folder and has the right form."""
-        missing = [name for name in self.holds if not (folder / name).is_file()]
+        missing = [name for name in self.holds if not any(folder.glob(name))]
         if missing:
             raise InputError(f"the download does not hold {', '.join(missing)}")
         for name, sha256 in self.members.items():

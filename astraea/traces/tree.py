@@ -27,6 +27,11 @@ class Tree(NamedTuple):
     priority: IntArray  #: higher goes first
 
     @property
+    def copied(self) -> Tree:
+        """The same tree in arrays that may be written."""
+        return self._replace(**{name: np.array(part) for name, part in self._asdict().items()})
+
+    @property
     def weight(self) -> FloatArray:
         """Share of the whole cluster, shape (Q,): the product of the shares on the way from the top; 1 in all there."""
         above = np.zeros(len(self.parent) + 1)

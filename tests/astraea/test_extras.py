@@ -10,10 +10,12 @@ from places import ROOT
 from processes import run
 from tiny_trace import OWN, TINY, command
 
-OPTIONAL = ("dask", "distributed", "jinja2", "matplotlib", "pooch", "requests", "scipy", "seaborn", "sklearn")
+OPTIONAL = (
+    "dask", "distributed", "jinja2", "matplotlib", "pooch", "pyarrow", "requests", "scipy", "seaborn", "sklearn",
+)  # fmt: skip
 """What extras bring."""
 
-BESIDE = ("highspy", "ipykernel", "IPython", "jupyter_client", "papermill", "PIL", "pyarrow", "papers")
+BESIDE = ("highspy", "ipykernel", "IPython", "jupyter_client", "papermill", "PIL", "papers")
 """What only a checkout has."""
 
 WITHOUT = f"""

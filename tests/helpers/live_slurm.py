@@ -58,7 +58,8 @@ c = 1
 SCRIPT: Final = """\
 #!/bin/bash
 export LC_ALL=C
-# FILE STEPS SIGNALS: count to STEPS, a quarter of a second each, and write down in FILE.log what happens
+# FILE STEPS SIGNALS: count to STEPS, a quarter of a second each, and write down what happens in FILE.log, and in
+# FILE.times when it was on its GPUs
 file=$1 count=$(cat $1.saved 2>/dev/null || echo 0)
 save() { echo $count > $file.new; mv $file.new $file.saved; echo "saved $count" >> $file.log; }
 case $3 in
@@ -66,7 +67,8 @@ case $3 in
     ignores) trap '' TERM USR1 ;;
 esac
 echo "start $count $$ $PPID $SLURM_JOB_ID" >> $file.log
-while [ $count -lt $2 ]; do sleep 0.25; count=$((count + 1)); done
+while [ $count -lt $2 ]; do echo $$ $EPOCHREALTIME >> $file.times; sleep 0.25; count=$((count + 1)); done
+echo $$ $EPOCHREALTIME >> $file.times
 echo "done $count $EPOCHREALTIME" >> $file.log
 """
 
@@ -156,8 +158,8 @@ def said(*command: str) -> str:
 
 
 def until(what: str, seconds: float, holds: Any) -> None:
-    """Wait until something holds."""
-    end = time.monotonic() + seconds
+    """Wait until something holds, on a busy machine three times as long."""
+    end = time.monotonic() + 3 * seconds
     while not holds():
         assert time.monotonic() < end, f"not within {seconds:g} s: {what}"
         time.sleep(0.2)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from kai_twin import kai
 from reference_state import JobSpec, Twin
 
 from astraea import textbook
@@ -209,7 +210,7 @@ def gandiva_fair(s: Twin, others_fill: bool = False, quanta: bool = False) -> No
         s.strides[t].left_waiting = bool(queue[t])
 
 
-ALL = (fifo, yarn_cs, tiresias_l, astraea, max_min, finish_time_fairness, allox, gandiva_fair)
+ALL = (fifo, yarn_cs, tiresias_l, astraea, max_min, finish_time_fairness, allox, gandiva_fair, kai)
 POLICIES: dict[str, Callable[..., None]] = {f.__name__.replace("_", "-"): f for f in ALL}
 POLICIES["allox-under-leases"] = allox
 
@@ -221,6 +222,9 @@ def simulate(
     lease = None if policy in ("fifo", "yarn-cs", "allox") else lease_term
     synchronous = policy == "gandiva-fair" and bool(params.get("quanta"))
     s = Twin(jobs, lease_term=lease, synchronous=synchronous, **options)
+    if policy == "kai":  # it has no static quotas
+        for job in s.jobs:
+            job.status = "future" if job.demand <= s.gpus else "aside"
 
     def decide(_: textbook.Simulation) -> list[Job]:
         s.picks, s.revoked = [], []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from astraea.traces.trace import Trace
 
 TIRESIAS = (
@@ -173,3 +175,56 @@ root||||0|1.0|
  speech||1|0.25|0|0.0|1.0
  nlp||1|0.25|0|0.0|1.0
 """
+
+ACME = (
+    "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration,queue,gpu_time\n"
+    "57,u1,1,8,128,Other,FAILED,2023-03-01 00:18:22+08:00,2023-03-01 00:18:54+08:00,2023-03-01 00:20:51+08:00,117,"
+    "32,936\n"
+    "58,u2,2,16,256,Pretrain,COMPLETED,2023-02-28 16:19:22+00:00,2023-02-28 16:20:22+00:00,2023-02-28 17:20:22+00:00,"
+    "3660,60.0,58560\n"
+    "59,u2,0,0,8,Debug,COMPLETED,2023-03-01 00:20:00+08:00,2023-03-01 00:20:00+08:00,2023-03-01 00:21:00+08:00,60,0,0\n"
+    "60,u1,1,1,8,Other,CANCELLED,2023-03-01 00:21:00+08:00,,,0,0,0\n"
+    "61,u1,1,1,8,Other,CANCELLED,2023-03-01 00:22:00+08:00,2023-03-01 00:21:00+08:00,2023-03-01 00:23:00+08:00,0,0,0\n"
+    "62,u1,1,1,8,Other,CANCELLED,soon,,,0,0,0\n"
+)
+
+SUPERCLOUD = (
+    "id_job,id_user,kill_requid,nodes_alloc,nodelist,cpus_req,state,timelimit,time_submit,time_eligible,time_start,"
+    "time_end,priority,partition,tres_req,tres_alloc\n"
+    "700,41,-1,1,\"['r1-n1']\",20,7,1440,1612000000,1612000000,1612000100,1612000200,1,9,\"1=20,1002=1\",\"1=20,1002=1\"\n"
+    "700,41,-1,1,\"['r1-n2']\",20,3,1440,1612000000,1612000000,1612000300,1612003900,1,9,\"1=20,1002=1\",\"1=20,1002=2\"\n"
+    "701,42,-1,2,\"['r1-n3']\",40,4,525600,1612000050,1612000050,1612000060,1612000160,1,9,\"1=40,1001=4\",\"1=40,1001=4\"\n"
+    "702,42,-1,0,[],40,4,60,1612000070,1612000070,0,1612000080,1,9,\"1=40,1002=2\",\n"
+    "703,42,-1,1,[],40,3,60,1612000071,1612000071,1612000072,1612000080,1,9,1=40,1=40\n"
+)
+
+SPOT_GPU = (
+    "job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,duration,job_type\n"
+    "239,13,A10,20,1,1,0,2764799,HP\n"
+    "437,57,A100-SXM4-80GB,15,1.0,16,9663,41060,Spot\n"
+    "438,57,A100-SXM4-80GB,15,0.5,3,9663,60,Spot\n"
+    "439,57,A100-SXM4-80GB,15,8,2,9670,0,HP\n"
+)
+
+
+def write_kestrel(folder: Path) -> None:
+    """Write three months of five jobs, as Parquet files below folders of years and months."""
+    rows = [
+        ("1", "u1", "acc1", "gpu-h100", "normal", "COMPLETED", "2024-08-31 23:59:50-06:00", "2024-09-01 00:10:00-06:00",
+         "2024-09-01 01:10:00-06:00", 4 * 3600, 4, 1, 104),
+        ("2", "u2", "acc2", "standard", "high", "COMPLETED", "2024-09-01 00:00:00-06:00", "2024-09-01 00:00:10-06:00",
+         "2024-09-01 02:00:10-06:00", 8 * 3600, 0, 2, 208),
+        ("3", "u2", "acc2", "gpu-h100", "high", "FAILED", "2024-11-03 01:30:00-06:00", "2024-11-03 01:10:00-07:00",
+         "2024-11-03 02:10:00-07:00", 3600, 8, 2, 208),
+        ("4", "u1", "acc1", "gpu-h100", "normal", "PENDING", "2024-11-03 03:00:00-07:00", None, None, 3600, 1, 0, 26),
+        ("5", "u1", "acc1", "gpu-h100s", "normal", "CANCELLED", "2024-11-03 03:00:01-07:00",
+         "2024-11-03 03:00:02-07:00", "2024-11-03 03:00:09-07:00", 0, 2, 1, 52),
+    ]  # fmt: skip
+    names = ["id", "user_hash", "account_hash", "partition", "qos", "state_simple", "submit_time", "start_time",
+             "end_time", "wallclock_req", "gpus_requested", "nodes_used", "processors_req"]  # fmt: skip
+    table = pd.DataFrame(rows, columns=names)
+    table["wallclock_req"] *= 10**9
+    for month, jobs in table.groupby(table["submit_time"].str[5:7].astype(int)):
+        path = folder / "year=2024" / f"month={month}" / "part-0.parquet"
+        path.parent.mkdir(parents=True)
+        jobs.assign(cpu_eff=0.5).to_parquet(path, index=False)

@@ -9,12 +9,14 @@ one that was submitted last, until there is room for it.
 Sources: docs/fairness, docs/timeaware, docs/developer/designs/time-aware-fairness of
 github.com/kai-scheduler/KAI-Scheduler, 2026, and the behaviour of its plugin proportion (v0.17).
 
-Departures. GPUs are the only resource, and nodes are not looked at: KAI tries the victims of one node alone first, here
-those that turn out not to be needed are spared, the first to be found first. Logs do not tell of priorities in a queue,
-of jobs that cannot be preempted and of gangs that may shrink, so there are none, and no action `preempt`. No job is
-moved from node to node (`consolidation`). An evicted job goes on from its last checkpoint, which it writes every
-`lease_term`; at a checkpoint it keeps its GPUs, and in that very round nobody evicts it. A queue without a quota gets
-one by its share. The time window of usage begins at a whole hour, and is endless where usage has a half-life.
+Departures. Jobs ask for GPUs alone. There is a second resource of which nobody asks for any, so that no queue is above
+its fair share of everything, by which KAI's order begins: as on a cluster whose CPUs are not scarce. Nodes are not
+looked at: KAI tries the victims of one node alone first, here those that turn out not to be needed are spared, the
+first to be found first. Logs do not tell of priorities in a queue, of jobs that cannot be preempted and of gangs that
+may shrink, so there are none, and no action `preempt`. No job is moved from node to node (`consolidation`). An evicted
+job goes on from its last checkpoint, which it writes every `lease_term`; at a checkpoint it keeps its GPUs, and in that
+very round nobody evicts it. A queue without a quota gets one by its share. The time window of usage begins at a whole
+hour, and is endless where usage has a half-life.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from astraea.cluster.policies.kai_division import Queues, hold, set_fair_shares
 from astraea.cluster.policies.kai_order import NO_QUEUE, next_leaf
 from astraea.cluster.policies.kai_victims import victims_for
 from astraea.cluster.policy import (
+    all_candidates,
     attained_by_tenant,
     candidates,
     grant,
@@ -80,41 +83,39 @@ def kai(s: View) -> None:
     p = unpack(Parameters, s.parameters)
     for j in renewals(s):
         grant(s, j)  # a checkpoint, and on
+    if len(all_candidates(s)) == len(renewals(s)):
+        return  # nobody waits
     q = queues_now(s, p)
-    set_fair_shares(q, gpus(s), p.k_value)
+    set_fair_shares(q, total(s), p.k_value)
     if some_job_fits(s):
         allocate(s, q)
     reclaim(s, p, q)
 
 
 @inlined
-def gpus(s: View) -> F:
-    """Return the GPUs of the cluster as the amounts of one resource."""
-    return np.full(1, float(s.clock[0].gpus))
+def total(s: View) -> F:
+    """Return what there is of each resource, shape (R,)."""
+    return np.array([float(s.clock[0].gpus), 0.0])
 
 
 @inlined
 def queues_now(s: View, p: Parameters) -> Queues:
-    """Queues as they are at the beginning of a cycle: the tenants, then those above them."""
+    """Return the queues as they are at the beginning of a cycle: the tenants, then those above them."""
     n = len(s.tree.parent)
-    usage, request, held, by_share = np.zeros((n, 1)), np.zeros((n, 1)), np.zeros((n, 1)), np.zeros((n, 1))
+    usage, request, held, by_share = np.zeros((n, 2)), np.zeros((n, 2)), np.zeros((n, 2)), np.zeros((n, 2))
     for t in range(len(s.tenant)):
-        usage[t], request[t] = usage_of(s, p, t), s.tenant[t].demand
-        held[t], by_share[t] = in_use(s, t), s.tenant[t].quota
+        usage[t, 0], request[t, 0] = usage_of(s, p, t), s.tenant[t].demand
+        held[t, 0], by_share[t, 0] = in_use(s, t), s.tenant[t].quota
+    deserved, limit, weight = np.zeros((n, 2)), np.zeros((n, 2)), np.zeros((n, 2))
     for i in range(n):
-        above = s.tree.parent[i]
-        if above >= 0:
+        if s.tree.parent[i] >= 0:
             for amount in (usage, request, held, by_share):
-                amount[above] += amount[i]
-    deserved = s.tree.quota.copy().reshape(n, 1)
-    for i in range(n):
-        if np.isnan(deserved[i, 0]):
-            deserved[i] = round(p.deserved * by_share[i, 0], 9)  # a third of nine is three
-    limit, weight = s.tree.limit.reshape(n, 1), s.tree.share.reshape(n, 1)
-    fixed, share = np.zeros((n, 1)), np.zeros((n, 1))
-    return Queues(
-        s.tree.parent, s.tree.priority, np.arange(n), deserved, limit, weight, usage, request, held, fixed, share
-    )
+                amount[s.tree.parent[i]] += amount[i]
+        limit[i, 0], weight[i, 0], deserved[i, 0] = s.tree.limit[i], s.tree.share[i], s.tree.quota[i]
+        if np.isnan(s.tree.quota[i]):
+            deserved[i, 0] = round(p.deserved * by_share[i, 0], 9)  # a third of nine is three
+    fixed, share, age = np.zeros((n, 2)), np.zeros((n, 2)), np.arange(n)
+    return Queues(s.tree.parent, s.tree.priority, age, deserved, limit, weight, usage, request, held, fixed, share)
 
 
 @inlined
@@ -151,13 +152,12 @@ def waiting(s: View, t: int, first: int, most: float) -> int:
 
 
 @compiled
-def next_queue(s: View, q: Queues, head: I, good: I) -> int:
-    """Queue whose next job, at `head`, is tried now, of those that still have a good one."""
-    job = np.zeros(q.share.shape)
-    ready = np.flatnonzero(good != NOWHERE)
+def next_queue(s: View, q: Queues, head: I) -> int:
+    """Queue whose next job, at `head`, is tried now."""
+    job, ready = np.zeros(q.share.shape), np.flatnonzero(head != NOWHERE)
     for t in ready:
-        job[t] = s.job[candidates(s, t)[head[t]]].demand
-    return next_leaf(q, ready, job, np.zeros(q.share.shape), gpus(s), False)
+        job[t, 0] = s.job[candidates(s, t)[head[t]]].demand
+    return next_leaf(q, ready, job, np.zeros(q.share.shape), total(s), False)
 
 
 @inlined
@@ -173,43 +173,56 @@ def pass_over(s: View, t: int, head: int, good: int) -> int:
 def allocate(s: View, q: Queues) -> None:
     """Try every waiting job, the next of the first queue, and put the queues in order anew after each."""
     n = len(s.tenant)
-    head, good = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    head, good = np.full(n, NOWHERE), np.full(n, NOWHERE)
     for t in range(n):
-        head[t] = waiting(s, t, 0, np.inf)
         good[t] = waiting(s, t, 0, min(s.clock[0].free, room(s, q, t)))
+        if good[t] != NOWHERE:  # or else it does not matter when its jobs are tried
+            head[t] = waiting(s, t, 0, np.inf)
     while True:
-        t = next_queue(s, q, head, good)
-        if t == NO_QUEUE:
-            return
-        if head[t] == good[t]:
-            j = candidates(s, t)[head[t]]
-            grant(s, j)
-            hold(q, q.allocated, t, s.job[j].demand)
-            head[t] = waiting(s, t, head[t], np.inf)
-            for u in range(n):
-                if good[u] != NOWHERE:  # there is less room now
-                    good[u] = waiting(s, u, good[u], min(s.clock[0].free, room(s, q, u)))
-        else:
-            head[t] = pass_over(s, t, head[t], good[t])
-
-
-@inlined
-def reclaim(s: View, p: Parameters, q: Queues) -> None:
-    """Try every waiting job in the same order: what its queue may claim is taken from others."""
-    n = len(s.tenant)
-    head, good, most = np.zeros(n, np.int64), np.zeros(n, np.int64), np.full(n, np.inf)
-    for t in range(n):
-        good[t] = claim(s, q, t, 0, np.inf)
-        head[t] = waiting(s, t, 0, np.inf) if good[t] != NOWHERE else NOWHERE
-    while True:
-        t = next_queue(s, q, head, good)
+        t = next_queue(s, q, head)
         if t == NO_QUEUE:
             return
         if head[t] != good[t]:
             head[t] = pass_over(s, t, head[t], good[t])
             continue
         j = candidates(s, t)[head[t]]
-        enough, victims = victims_for(s, p, q, t, j, gpus(s))
+        grant(s, j)
+        hold(q, q.allocated, t, s.job[j].demand)
+        head[t] = waiting(s, t, head[t], np.inf)
+        for u in range(n):
+            if head[u] != NOWHERE:  # there is less room now
+                good[u] = waiting(s, u, good[u], min(s.clock[0].free, room(s, q, u)))
+            if good[u] == NOWHERE:
+                head[u] = NOWHERE
+
+
+@inlined
+def reclaim(s: View, p: Parameters, q: Queues) -> None:
+    """Try every waiting job in the same order: what its queue may claim is taken from others."""
+    if finds_victims(s, p, q, False):  # all queues matter then: also those of the victims may have jobs that fit now
+        finds_victims(s, p, q, True)
+
+
+@inlined
+def finds_victims(s: View, p: Parameters, q: Queues, evict: bool) -> bool:
+    """Tell if there are victims for a job; or evict those of every job, one after the other."""
+    n = len(s.tenant)
+    head, good, most = np.full(n, NOWHERE), np.full(n, NOWHERE), np.full(n, np.inf)
+    for t in range(n):
+        good[t] = claim(s, q, t, 0, np.inf)
+        if evict or good[t] != NOWHERE:
+            head[t] = waiting(s, t, 0, np.inf)
+    while True:
+        t = next_queue(s, q, head)
+        if t == NO_QUEUE:
+            return False
+        if head[t] != good[t]:
+            head[t] = pass_over(s, t, head[t], good[t])
+            continue
+        j = candidates(s, t)[head[t]]
+        enough, victims = victims_for(s, p, q, t, j, total(s))
+        if enough and not evict:
+            return True
         if enough:
             for k in victims:
                 revoke(s, k)
@@ -220,10 +233,9 @@ def reclaim(s: View, p: Parameters, q: Queues) -> None:
             most[t] = s.job[j].demand - 1  # nor for a larger one
         head[t] = waiting(s, t, head[t] + 1, np.inf)
         for u in range(n):
-            if head[u] != NOWHERE:
-                good[u] = claim(s, q, u, head[u], most[u])
-        if head[t] == NOWHERE:
-            good[t] = NOWHERE
+            good[u] = claim(s, q, u, head[u], most[u]) if head[u] != NOWHERE else NOWHERE
+            if good[u] == NOWHERE and not evict:
+                head[u] = NOWHERE
 
 
 @inlined

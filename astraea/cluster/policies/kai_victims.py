@@ -17,7 +17,8 @@ from astraea.core.compilation import compiled, inlined
 @compiled
 def victims_for(s: View, p: Any, q: Queues, t: int, j: int, total: F) -> tuple[bool, I]:
     """Jobs to evict so that job `j` of tenant `t` fits, and whether there are enough of them."""
-    job, nothing = np.full(1, float(s.job[j].demand)), np.zeros(q.share.shape)
+    job, nothing = np.zeros(len(total)), np.zeros(q.share.shape)
+    job[0] = s.job[j].demand
     pool = np.sort(running(s))[::-1].copy()  # in each queue, the last submitted first
     found, n = np.empty(len(pool), np.int64), 0
     spare = s.clock[0].free - s.job[j].demand
@@ -30,7 +31,7 @@ def victims_for(s: View, p: Any, q: Queues, t: int, j: int, total: F) -> tuple[b
         ready = np.flatnonzero(place != NO_JOB)
         with_next = lost.copy()
         for u in ready:
-            with_next[u] += s.job[pool[place[u]]].demand
+            with_next[u, 0] += s.job[pool[place[u]]].demand
         v = next_leaf(q, ready, nothing, with_next, total, True)
         if v == NO_QUEUE:
             return False, found[:0]
@@ -77,7 +78,7 @@ def next_victim(s: View, p: Any, v: int, pool: I, first: int) -> int:
 @inlined
 def may_have(s: View, q: Queues, t: int, job: F, victims: I, saturation: float) -> bool:
     """Tell if tenant `t` may have the place of these victims for its job."""
-    queues, held = np.empty(len(victims), np.int64), np.empty((len(victims), 1))
+    queues, held = np.empty(len(victims), np.int64), np.zeros((len(victims), len(job)))
     for k in range(len(victims)):
-        queues[k], held[k] = s.job[victims[k]].tenant, s.job[victims[k]].demand
+        queues[k], held[k, 0] = s.job[victims[k]].tenant, s.job[victims[k]].demand
     return is_reclaimable(q, t, job, True, queues, held, saturation)

@@ -3,7 +3,8 @@
 From https://slurm.schedmd.com/sched_config.html and the SchedulerParameters of https://slurm.schedmd.com/slurm.conf.html:
 
 - a running job is expected to end at its time limit;
-- expected ends are looked at in groups, the first of 30 s, each further one twice as long (`bf_window_linear`);
+- expected ends are looked at in groups, the first of 30 s, each further one twice as long (`bf_window_linear`): from
+  the first end of each group on or, in newer versions, all from the first multiple of 30 s after the first end;
 - a reservation keeps whole nodes, and its times are cut down to multiples of `bf_resolution`.
 
 Read off the log of a Slurm 22.05 under ``DebugFlags=Backfill``: a job that would have to wait for a reserved node is
@@ -123,14 +124,16 @@ def choose(free: I, allowed: BoolArray, count: int, gpus: int) -> I:
 
 
 @inlined
-def expected_start(plan: Outlook, allowed: BoolArray, count: int, gpus: int, now: float) -> tuple[float, I]:
+def expected_start(
+    plan: Outlook, allowed: BoolArray, count: int, gpus: int, now: float, aligned: bool, offset: float
+) -> tuple[float, I]:
     """When a job could start on the allowed nodes, and on which; infinite if never."""
     usable = 0
     for node in range(len(allowed)):
         usable += allowed[node] and plan.free[node] >= gpus
     if usable >= count:
         return now, choose(plan.free, allowed, count, gpus)
-    free, group, k = plan.free.copy(), FIRST_GROUP, 0
+    free, group, k, barrier = plan.free.copy(), FIRST_GROUP, 0, np.inf
     while k < plan.n[PARTS]:
         first, last, owner = np.inf, np.inf, NO_JOB
         while k < plan.n[PARTS]:
@@ -141,13 +144,17 @@ def expected_start(plan: Outlook, allowed: BoolArray, count: int, gpus: int, now
                 free[node] += plan.gpus[k - 1]
                 last, owner = plan.end[k - 1], plan.job[k - 1]
                 first = min(first, last)
+                if barrier == np.inf:
+                    barrier = last + FIRST_GROUP - (last + offset) % FIRST_GROUP
             elif plan.job[k - 1] != owner:
                 continue  # however late that is
-            if k < plan.n[PARTS] and plan.job[k] != owner and plan.end[k] > first + group:
+            if k < plan.n[PARTS] and plan.job[k] != owner and plan.end[k] > (barrier if aligned else first) + group:
                 break
         if last == np.inf:
             break
         group *= 2
+        while aligned and k < plan.n[PARTS] and plan.end[k] > barrier + group:
+            group *= 2
         if usable >= count:
             return max(last, now + 1), choose(free, allowed, count, gpus)
     return np.inf, choose(free, allowed, count, gpus)

@@ -12,6 +12,7 @@ from astraea.cluster.policy import all_candidates, level
 from astraea.core.compilation import inlined
 
 CONSERVATIVE, EASY, NONE = range(3)
+ROLLING, ALIGNED = range(2)
 
 # kept in place of a job: the running jobs in the order of their expected ends, those that wait in order of priority
 BY_END, QUEUE = range(2)
@@ -44,6 +45,7 @@ class Parameters(NamedTuple):
     sched_offset : s, when the first one is
     bf_interval : s, time between two passes of backfill; 0 for every `interval`
     bf_offset : s, when the first one is
+    bf_groups : how backfill groups expected ends: rolling as Slurm 23.11 and older, aligned as 24.11 and newer
     clock_offset : s, what backfill's clock shows at second 0, as seconds past a full minute
     limit : most GPUs of an account at once, as a multiple of its quota (GrpTRES); 0 for no limit
     """
@@ -65,6 +67,7 @@ class Parameters(NamedTuple):
     sched_offset: float = 0.0
     bf_interval: float = 0.0
     bf_offset: float = 0.0
+    bf_groups: float = ROLLING
     clock_offset: float = 0.0
     limit: float = 0.0
 

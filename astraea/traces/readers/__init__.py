@@ -15,7 +15,7 @@ import pandas as pd
 
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
-from astraea.traces.readers import gavel, helios, philly, slurm, swf, tiresias_csv
+from astraea.traces.readers import gavel, helios, philly, published, slurm, swf, tiresias_csv
 from astraea.traces.readers.rows import Rows, assemble, tenant_of
 from astraea.traces.readers.shares import read_shares
 from astraea.traces.readers.table import read_start
@@ -24,7 +24,7 @@ from astraea.traces.trace import Trace
 
 __all__ = ["FORMATS", "TIME_UNITS", "read_trace"]
 
-FORMATS: Final = ("tiresias-csv", "helios", "philly", "gavel", "slurm", "swf")
+FORMATS: Final = ("tiresias-csv", "helios", "philly", "gavel", "slurm", "swf", *published.READERS)
 TIME_UNITS: Final = tuple(tiresias_csv.UNITS)
 
 #: how the names of a folder's files end, for the formats that may be one file per tenant
@@ -48,16 +48,16 @@ def read_trace(
     Parameters
     ----------
     path : path
-        A file, packed with gzip or not; a folder of one Helios cluster or of the Philly trace; or a folder of CSV or
-        Gavel files, one per tenant.
+        A file, packed with gzip or not; a folder of one Helios cluster, of the Philly trace or of Kestrel's Parquet
+        files; or a folder of CSV or Gavel files, one per tenant.
     format : str, optional
         One of `FORMATS`; recognised from the content if not given.
     time_unit : {"ms", "s", "min"}, optional
         Of `submit_time` and `duration` in ``tiresias-csv``; needed where the header does not tell it. It wins over
         the header.
     weights : path or mapping, optional
-        Tenant weights: a two-column share file with a header (tenant, weight), what ``sshare -P -a`` printed, or a
-        mapping. Every tenant of the trace must be in it.
+        Tenant weights: a share file with a header (tenant, weight, and maybe a tree: `shares.read_shares`), what
+        ``sshare -P -a`` printed, or a mapping. Every tenant of the trace must be in it.
     name : str, optional
         Name of the trace; by default that of the file or folder.
     throughputs : path, optional
@@ -73,8 +73,8 @@ def read_trace(
         What a Slurm log's jobs share, which is called a GPU then: ``gres/gpu``, ``gres/gpu:a100``, ``cpu``, ``node``,
         ``billing`` or any other countable resource of `AllocTRES`.
     strict : bool, optional
-        Whether the first row of a CSV file, a Slurm log or an SWF log that cannot be read is refused; else such rows
-        are set aside (`Trace.unreadable`). Files of the other formats are published ones, and always refused.
+        Whether the first row that cannot be read is refused; else such rows are set aside (`Trace.unreadable`). Files
+        of ``helios``, ``philly`` and ``gavel`` are always refused.
 
     Raises
     ------
@@ -118,9 +118,11 @@ def read_trace(
         rows = _by_tenant(path, chosen, read)
     elif chosen == "swf":
         rows = swf.read_swf(path, tenant or "group", strict)
+    elif chosen in published.READERS:
+        rows = published.READERS[chosen](path, strict)
     whole = path.resolve().name
     own = whole if path.is_dir() else Path(whole.removesuffix(".gz")).stem
-    return assemble(rows, name or own or "trace", shares, strict or chosen not in ("tiresias-csv", "slurm", "swf"))
+    return assemble(rows, name or own or "trace", shares, strict or chosen in ("helios", "philly", "gavel"))
 
 
 def _by_tenant(path: Path, format: str, read: Callable[[Path, str, bool], Rows]) -> Rows:
@@ -151,6 +153,7 @@ def recognise(path: Path) -> str:
     if path.is_dir():
         names = _inside(path)
         fits = {"helios": helios.LOG in names, "philly": philly.LOG in names}
+        fits["kestrel"] = next(path.rglob(f"*{published.PARQUET}"), None) is not None
         for known, endings in _ENDINGS.items():
             fits[known] = not fits["helios"] and any(n.endswith(endings) for n in names)
     else:
@@ -165,6 +168,7 @@ def recognise(path: Path) -> str:
             "gavel": len(line.split("\t")) in gavel.FORMS,
             "slurm": text[0] == "{" or slurm.is_first_line(line),
             "swf": len(job) in swf.WIDTHS and "," not in line and "|" not in line,
+            **{form: header.issuperset(columns) for form, columns in published.HEADERS.items()},
         }
     fitting = [known for known, does in fits.items() if does]
     if len(fitting) == 1:

@@ -1,4 +1,4 @@
-"""Replays of logs of a real Slurm, and the error that is told with them."""
+"""Replays of logs of a real Slurm with the settings of its cluster, and the error that is told with them."""
 
 from __future__ import annotations
 
@@ -7,109 +7,115 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-import pandas as pd
 import pytest
 from places import ROOT
 from processes import run
 
+from astraea.audit.replays import replays
 from astraea.audit.scenarios import Calibration, calibration
-from astraea.cluster.cluster import Cluster
+from astraea.audit.settings import plan_of
 from astraea.cluster.observed import observed
-from astraea.cluster.policies import get_policy
-from astraea.cluster.simulate import simulate
+from astraea.cluster.site import read_site
 from astraea.traces.readers import read_trace
-from astraea.traces.trace import Trace
 
 MAKE_LOG = ROOT / "tests" / "slurm" / "make_log.py"
+DATA = ROOT / "tests" / "data" / "slurm"
+SETTINGS = "slurm.conf", "config.txt", "nodes.txt", "partitions.txt", "accounts.txt", "qos.txt"
 
-
-def clock_offset(trace: Trace) -> float:
-    """Seconds past a full minute at second 0: `clock_offset` of the policy, 0 where the log does not tell [s]."""
-    return 0.0 if trace.origin is None else float(trace.origin.second) + trace.origin.microsecond / 1e6
-
-
-def calc_offset(log: Path, period: float = 60.0) -> float:
-    """When Slurm computed usage first after second 0 of its log: `calc_offset` of the policy, in [0, period) [s].
-
-    A job gets the priority of its account when it is submitted, which changes only when usage is computed. That moment
-    is the one within the period (PriorityCalcPeriod) for which jobs of one account and size, submitted between two
-    computations, differ in priority the least often; 0 if no priority changes. `log` is of ``sacct -P``.
-    """
-    jobs = pd.read_csv(log, sep="|", dtype=str)
-    if not {"Account", "Submit", "ReqTRES", "Priority"}.issubset(jobs.columns):
-        return 0.0
-    submit = (pd.to_datetime(jobs["Submit"]) - pd.to_datetime(jobs["Submit"]).min()).dt.total_seconds()
-    steps = np.arange(0.0, period)
-    kinds = [jobs.groupby(["Account", "ReqTRES", np.floor((submit - step) / period)])["Priority"] for step in steps]
-    wrong = np.array([int((kind.nunique() - 1).sum()) for kind in kinds])
-    if wrong.max() == 0:
-        return 0.0
-    best = np.flatnonzero(wrong == wrong.min())
-    if 0 in best and len(steps) - 1 in best:  # around the end of the period
-        best = np.where(best > len(steps) / 2, best - len(steps), best)
-    return float(np.median(best) % period)
+CONF = """\
+PriorityDecayHalfLife={half_life}
+PriorityCalcPeriod=1
+PriorityWeightFairshare=100000
+PriorityWeightAge=1000
+SchedulerParameters=bf_interval=2,sched_interval=2
+NodeName=n[1-{nodes}] CPUs=64 Gres=gpu:{gpus}
+PartitionName=gpu Nodes=ALL Default=YES TRESBillingWeights="CPU=0.0,GRES/gpu=1.0"
+"""
 
 
 class Log(NamedTuple):
-    """How a log was made, and what is asked of its replay."""
+    """How a log without settings beside it was made, and what is asked of its replay."""
 
     shares: dict[str, float]
     nodes: int
     gpus: int
-    half_life: float
+    half_life: str
     in_order: float = 0.9
     wait: float = 0.1
 
+    def settings(self, folder: Path) -> list[Path]:
+        """Write what its slurm.conf and the dump of its accounts were, as far as they matter."""
+        conf, accounts = folder / "slurm.conf", folder / "accounts.txt"
+        conf.write_text(CONF.format(**self._asdict()))
+        lines = ["Parent - 'root'", "User - 'root':Fairshare=1"]
+        lines += [f"Account - '{name}':Fairshare={share:g}" for name, share in self.shares.items()]
+        for name in self.shares:
+            lines += [f"Parent - '{name}'", "User - 'root':Fairshare=1"]
+        accounts.write_text("\n".join(lines) + "\n")
+        return [conf, accounts]
+
 
 LOGS = {
-    "three_accounts": Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, 1200),
-    "small_nodes": Log({"a": 4, "b": 2, "c": 1, "d": 1}, 6, 4, 300),
-    "short_half_life": Log({"red": 3, "green": 1, "blue": 1}, 4, 8, 180),
-    "long_queue": Log({"a": 4, "b": 2, "c": 1, "d": 1}, 6, 4, 1200, in_order=0.87),
-    "short_jobs": Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, 600, wait=0.12),
+    "three_accounts": Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, "00:20:00"),
+    "small_nodes": Log({"a": 4, "b": 2, "c": 1, "d": 1}, 6, 4, "00:05:00"),
+    "short_half_life": Log({"red": 3, "green": 1, "blue": 1}, 4, 8, "00:03:00"),
+    "long_queue": Log({"a": 4, "b": 2, "c": 1, "d": 1}, 6, 4, "00:20:00", in_order=0.87),
+    "short_jobs": Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, "00:10:00", wait=0.12),
 }
-SHARED = Log({"vision": 2, "speech": 1, "nlp": 1}, 4, 8, 600)
+SHARED = Log({"vision": 2, "speech": 1, "nlp": 1}, 4, 8, "00:10:00")
+WITH_SETTINGS = {"two_kinds": (0.9, 0.1), "tree": (0.9, 0.1), "limits": (0.8, 0.15)}
+"""Logs with all settings, and what is asked: pairs in order, and the error of the average wait."""
 
 
-def replayed(path: Path, log: Log, **parameters: object) -> Calibration:
-    """The log beside its replay, whose backfill has the clock of the log."""
-    trace = read_trace(path, format="slurm", weights=log.shares)
-    assert trace.origin is not None
-    clock = trace.origin.second + trace.origin.microsecond / 1e6
-    policy = get_policy("slurm")(half_life=log.half_life, clock_offset=clock, **parameters)
-    cluster = Cluster(log.nodes, log.gpus)
-    return calibration(observed(trace, cluster), simulate(trace, cluster, policy))
+def replayed(log: Path, settings: list[Path], *, rules: bool = True, **given: object) -> Calibration:
+    """The log beside its replay, as the audit makes it, or without what its settings say of single jobs."""
+    site, trace = read_site(settings), read_trace(log, format="slurm")
+    assert site.cluster is not None
+    plan = plan_of(site, trace, "slurm", given, site.cluster)
+    assert not plan.doubts
+    found = replays(trace, plan.cluster, plan.own, plan.rules if rules else None)
+    return calibration(observed(trace, plan.cluster), *found)
 
 
-def holds(found: Calibration, log: Log) -> None:
+def holds(found: Calibration, in_order: float, wait: float) -> None:
     """Order and waits are near enough."""
-    assert found.in_order >= log.in_order, found.sentence
-    assert abs(found.error) <= log.wait, found.sentence
+    assert found.in_order >= in_order, found.sentence
+    assert abs(found.error) <= wait, found.sentence
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_replay_of_a_real_slurm(name: str) -> None:
-    path = ROOT / "tests" / "data" / "slurm" / f"{name}.txt"
-    found = replayed(path, LOGS[name])
+def test_replay_of_a_real_slurm(name: str, tmp_path: Path) -> None:
+    log = LOGS[name]
+    found = replayed(DATA / f"{name}.txt", log.settings(tmp_path))
     assert found.waited >= 70
     assert found.recorded > 30
-    holds(found, LOGS[name])
+    holds(found, log.in_order, log.wait)
 
 
-def test_replay_of_the_shared_log(shared: Path) -> None:
+@pytest.mark.parametrize("name", WITH_SETTINGS)
+def test_replay_with_the_settings_of_the_cluster(name: str) -> None:
+    at = DATA / name
+    settings = [at / file for file in SETTINGS]
+    found = replayed(at / "sacct.txt", settings)
+    assert found.waited >= 65
+    holds(found, *WITH_SETTINGS[name])
+    assert replayed(at / "sacct.txt", settings, rules=False).in_order < found.in_order - 0.02
+
+
+def test_replay_of_the_shared_log(shared: Path, tmp_path: Path) -> None:
     path = shared / "reference" / "slurm" / "sacct.txt"
     if not path.is_file():
         pytest.skip("no log of Slurm beside the project (../shared/reference/slurm)")
-    for offset in (0, 15, 30, 45):  # a log does not tell when usage was computed
-        holds(replayed(path, SHARED, calc_offset=offset), SHARED)
+    for offset in (0, 15, 30, 45):  # whenever usage was computed
+        found = replayed(path, SHARED.settings(tmp_path), calc_offset=offset)
+        holds(found, SHARED.in_order, SHARED.wait)
 
 
-def test_backfill_and_fair_share_are_what_makes_it_near() -> None:
-    path, log = ROOT / "tests" / "data" / "slurm" / "three_accounts.txt", LOGS["three_accounts"]
-    near = replayed(path, log)
+def test_backfill_and_fair_share_are_what_makes_it_near(tmp_path: Path) -> None:
+    path, settings = DATA / "three_accounts.txt", LOGS["three_accounts"].settings(tmp_path)
+    near = replayed(path, settings)
     for other in ({"backfill": "none"}, {"weight_fairshare": 0, "weight_age": 0}):
-        assert replayed(path, log, **other).in_order < near.in_order
+        assert replayed(path, settings, **other).in_order < near.in_order
 
 
 @pytest.mark.slurm
@@ -120,10 +126,10 @@ def test_replay_of_a_log_made_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     if missing() or os.geteuid() != 0:
         pytest.skip("no Slurm is installed here, or nobody may start it (needs root)")
     path = tmp_path / "log.txt"
-    options = "--shares vision=3,speech=2,nlp=1 --load vision=1,speech=1,nlp=1 --half-life 01:00:00 --jobs 110".split()
-    options += "--seconds 110 --duration 14,0.7 --time-limits 1,2,4 --seed 8".split()
+    options = "--shares lab=3,lab/vision=2,lab/speech=1,nlp=1 --users games,news --half-life 01:00:00".split()
+    options += [*"--node-class 2:8:a100:fast --node-class 2:8:v100:slow --gpus 8".split(), "--asks", ";;-C fast"]
+    options += "--jobs 110 --seconds 110 --duration 14,0.7 --time-limits 1,2,4 --seed 8".split()
     options += ["--ports", str(free_ports(4))]
     run(sys.executable, MAKE_LOG, path, *options)
     # one log of a few minutes: two of them gave 92 and 86 % of the pairs, 11 and 2 % less waiting
-    log = Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, 3600, in_order=0.8, wait=0.2)
-    holds(replayed(path, log), log)
+    holds(replayed(path, [tmp_path / file for file in SETTINGS]), 0.8, 0.2)

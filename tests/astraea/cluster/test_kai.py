@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,11 @@ import kai_naive
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+import reference
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from places import ROOT
+from reference_state import JobSpec
 from schedules import check, jobs, simulated, small_state, trace_of
 
 from astraea.cluster.cluster import Cluster
@@ -21,6 +25,7 @@ from astraea.cluster.engine.accounting import change_active, change_held
 from astraea.cluster.policies import kai_order, kai_reclaim
 from astraea.cluster.policies.kai import Parameters, queues_now
 from astraea.cluster.policies.kai_division import set_fair_shares
+from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import split_off_impossible
 from astraea.traces.tree import Shares, shares_of
 
@@ -41,62 +46,66 @@ def test_all_of_kais_cases_are_there(shared: Path) -> None:
 
 NUMBER = st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 7.0, 10.0])
 UNLIMITED = st.one_of(NUMBER, st.just(-1.0))
-AMOUNTS = st.fixed_dictionaries({r: st.sampled_from([0.0, 0.0, 0.5, 1.0, 2.0]) for r in kai_naive.RESOURCES})
+NUMBERS = {
+    "deserved": UNLIMITED, "limit": st.one_of(st.just(-1.0), UNLIMITED), "overQuotaWeight": NUMBER,
+    "usage": st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]), "request": NUMBER, "allocated": NUMBER, "fairShare": NUMBER,
+    "allocatedNotPreemptible": st.sampled_from([0.0, 0.0, 1.0]),
+}  # fmt: skip
+UNUSED = st.just(dict.fromkeys(NUMBERS, 0.0))
+RESOURCES = {"GPU": st.fixed_dictionaries(NUMBERS)} | {
+    r: st.one_of(UNUSED, UNUSED, st.fixed_dictionaries(NUMBERS)) for r in kai_naive.RESOURCES[1:]
+}
+QUEUE = st.tuples(st.integers(-1, 3), st.integers(0, 1), st.fixed_dictionaries(RESOURCES))
+AMOUNTS = st.fixed_dictionaries(
+    {r: st.sampled_from([1.0, 0.5, 2.0] if r == "GPU" else [0.0, 0.0, 0.0, 1.0]) for r in kai_naive.RESOURCES}
+)
 
 
-@st.composite
-def trees(draw: st.DrawFn) -> list[kai_naive.Queue]:
-    """Queues of up to three levels, with three resources; those above hold what those below them do."""
-    numbers = {
-        "deserved": UNLIMITED, "limit": st.one_of(st.just(-1.0), UNLIMITED), "overQuotaWeight": NUMBER,
-        "usage": st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]), "request": NUMBER, "allocated": NUMBER,
-        "allocatedNotPreemptible": st.sampled_from([0.0, 0.0, 1.0]),
+def queues_from(drawn: list[Any]) -> dict[str, kai_naive.Queue]:
+    """Queues by name, each below an earlier one or at the top."""
+    return {
+        f"q{k}": {"name": f"q{k}", "parent": f"q{above}" if 0 <= above < k else "", "priority": priority, "created": k}
+        | rows for k, (above, priority, rows) in enumerate(drawn)
     }  # fmt: skip
-    shape = draw(st.lists(st.integers(-1, 3), min_size=2, max_size=7))
-    queues = []
-    for k, parent in enumerate(shape):
-        row = {r: {c: draw(value) for c, value in numbers.items()} for r in kai_naive.RESOURCES}
-        above = f"q{parent}" if 0 <= parent < k else ""
-        queues.append({"name": f"q{k}", "parent": above, "priority": draw(st.integers(0, 1)), "created": k, **row})
-    return queues
 
 
 @settings(deadline=None)
-@given(trees(), AMOUNTS, st.sampled_from([0.0, 1.0, 3.0]), st.data())
-def test_all_functions_agree_with_the_naive_twin(
-    queues: list[kai_naive.Queue], total: dict[str, float], k: float, data: st.DataObject
-) -> None:
-    total = {r: 5 * amount for r, amount in total.items()}
-    kai_naive.divide_tree(total, k, queues)
-    by_name = {q["name"]: q for q in queues}
-    ours, place = kai_cases.queues_of(by_name)
-    shares = ours.share.copy()
-    ours.share[:] = 0
-    set_fair_shares(ours, kai_cases.amounts(total), k)
-    np.testing.assert_allclose(ours.share, shares, atol=1e-9)
-    ours.share[:] = shares
+@given(st.lists(QUEUE, min_size=1, max_size=8), AMOUNTS, st.sampled_from([0.0, 1.0, 3.0]))
+def test_division_agrees_with_the_naive_twin(drawn: list[Any], total: dict[str, float], k: float) -> None:
+    queues = queues_from(drawn)
+    ours, place = kai_cases.queues_of(queues)
+    set_fair_shares(ours, 7 * kai_cases.amounts(total), k)
+    kai_naive.divide_tree({r: 7 * amount for r, amount in total.items()}, k, list(queues.values()))
+    theirs = [[queues[name][r]["fairShare"] for r in kai_naive.RESOURCES] for name in place]
+    np.testing.assert_allclose(ours.share, theirs, atol=1e-9)
 
-    leaves = sorted(set(by_name) - {q["parent"] for q in queues})
-    a, b = data.draw(st.sampled_from(leaves)), data.draw(st.sampled_from(leaves))
-    if a == b:
-        return
-    job, other, lost, gone = (data.draw(AMOUNTS) for _ in range(4))
-    preemptible = data.draw(st.booleans())
-    first = kai_order.goes_first(
-        ours, place[a], place[b], *map(kai_cases.amounts, (job, other, lost, gone)), kai_cases.amounts(total)
-    )
-    assert first == kai_naive.left_goes_first(by_name[a], by_name[b], [job, other], [lost, gone], total)
 
-    i, needs = place[a], kai_cases.amounts(job)
-    assert kai_reclaim.may_reclaim(ours, i, needs, preemptible) == kai_naive.may(by_name, a, job, preemptible)
-    assert kai_reclaim.is_candidate(ours, i, needs, place[b]) == kai_naive.victim_counts(by_name, a, job, b)
-    others = st.sampled_from([leaf for leaf in leaves if leaf != a])
-    victims = data.draw(st.lists(st.tuples(others, AMOUNTS), min_size=1, max_size=4))
-    multiplier = data.draw(st.sampled_from([1.0, 1.5]))
-    assert kai_reclaim.is_reclaimable(
-        ours, i, needs, preemptible, np.array([place[v] for v, _ in victims]),
-        np.array([kai_cases.amounts(held) for _, held in victims]), multiplier,
-    ) == kai_naive.lot_is_fair(by_name, a, job, preemptible, victims, multiplier)  # fmt: skip
+@settings(deadline=None)
+@given(st.lists(QUEUE, min_size=2, max_size=5), AMOUNTS, AMOUNTS, AMOUNTS, st.booleans(), st.data())
+def test_order_and_reclaim_agree_with_the_naive_twin(
+    drawn: list[Any], job: dict[str, float], other: dict[str, float], lost: dict[str, float], preemptible: bool,
+    data: st.DataObject,
+) -> None:  # fmt: skip
+    """Of all pairs of leaves: who goes first; and may the first have what the others lose?"""
+    queues = queues_from(drawn)
+    ours, place = kai_cases.queues_of(queues)
+    leaves = sorted(set(queues) - {q["parent"] for q in queues.values()})
+    total, none = {r: 20.0 for r in kai_naive.RESOURCES}, dict.fromkeys(kai_naive.RESOURCES, 0.0)
+    needs = kai_cases.amounts(job)
+    for a, b in permutations(leaves, 2):
+        i, v = place[a], place[b]
+        for waits, victims in (((job, other), (none, none)), ((none, none), (job, lost))):
+            found = kai_order.goes_first(ours, i, v, *map(kai_cases.amounts, (*waits, *victims, total)))
+            assert found == kai_naive.left_goes_first(queues[a], queues[b], list(waits), list(victims), total)
+        assert kai_reclaim.may_reclaim(ours, i, needs, preemptible) == kai_naive.may(queues, a, job, preemptible)
+        assert kai_reclaim.is_candidate(ours, i, needs, v) == kai_naive.victim_counts(queues, a, job, b)
+        others = st.sampled_from([leaf for leaf in leaves if leaf != a])
+        lot = data.draw(st.lists(st.tuples(others, AMOUNTS), min_size=1, max_size=3))
+        multiplier = data.draw(st.sampled_from([1.0, 1.5]))
+        assert kai_reclaim.is_reclaimable(
+            ours, i, needs, preemptible, np.array([place[name] for name, _ in lot]),
+            np.array([kai_cases.amounts(held) for _, held in lot]), multiplier,
+        ) == kai_naive.lot_is_fair(queues, a, job, preemptible, lot, multiplier)  # fmt: skip
 
 
 def tree(**queues: dict[str, Any]) -> Shares:
@@ -206,6 +215,46 @@ def test_schedule(case: tuple[Any, ...]) -> None:
     check("kai", *case)
 
 
+JOB = st.builds(
+    JobSpec, tenant=st.integers(0, 2), demand=st.sampled_from([1, 1, 2, 3, 4]),
+    submit=st.integers(0, 1500).map(float), duration=st.integers(1, 3000).map(float),
+    weight=st.just(1), sensitivity=st.just(1), deadline=st.none(),
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(JOB, min_size=4, max_size=16), st.tuples(*[st.sampled_from([1, 2, 3])] * 3),
+    st.tuples(*[st.sampled_from([-1.0, 4.0, 6.0])] * 3), st.tuples(*[st.integers(0, 1)] * 3),
+    st.sampled_from([(0, 0, 1), (0, 1, 1), (1, 0, 0)]), st.sampled_from([1, 0.5, 0]),
+)  # fmt: skip
+def test_a_tree_agrees_with_the_naive_twin(
+    specs: list[JobSpec], shares: tuple[int, ...], limits: tuple[float, ...], priorities: tuple[int, ...],
+    parents: tuple[int, ...], deserved: float,
+) -> None:  # fmt: skip
+    """Two departments with equal shares, whose tenants have shares, limits and priorities; starts of all leases."""
+    specs.sort(key=lambda spec: spec.submit)
+    below = [sum(share for share, d in zip(shares, parents, strict=True) if d == parent) for parent in parents]
+    expected = reference.simulate(
+        specs, "kai", {"parents": parents, "limits": limits, "priorities": priorities, "deserved": deserved}, 300,
+        tenant_weights=[Fraction(share, of) for share, of in zip(shares, below, strict=True)], nodes=1, gpus_per_node=8,
+        checkpoint_overhead=5, restart_overhead=20, placement="consolidated",
+    )  # fmt: skip
+    leaves = {
+        f"t{t}": {"share": shares[t], "limit": math.inf if limits[t] < 0 else limits[t], "priority": priorities[t],
+                  "parent": f"d{parents[t]}"} for t in range(3)
+    }  # fmt: skip
+    rows = [{"job_id": str(k), "tenant": f"t{s.tenant}", "demand": s.demand, "submit_time": s.submit,
+             "duration": s.duration} for k, s in enumerate(specs)]  # fmt: skip
+    found = simulated(
+        rows, 8, "kai", settings=Settings(), weights=tree(d0={}, d1={}, **leaves), lease_term=300, deserved=deserved
+    ).grants
+    assert found is not None
+    ours = sorted(zip(found["start"], found["job_id"].astype(int), found["kind"] == "renewal", strict=True))
+    assert ours == sorted((float(g.time), g.job, g.renewed) for g in expected["grants"])
+
+
 def test_a_job_above_a_limit_is_set_aside_and_one_above_its_quota_is_not() -> None:
     weights = tree(x={"limit": 3}, a={"parent": "x"}, b={})
     trace = trace_of(jobs("a0 4 0 30", "a1 3 0 30", "b2 8 0 30"), weights)
@@ -243,7 +292,7 @@ def test_fair_shares(
     change_held(s, 0, 8, 0.0)
     s.clock[0].now = 250.0
     q = queues_now(s, Parameters(deserved=deserved, k_value=k, half_life=half_life))
-    set_fair_shares(q, np.array([8.0]), k)
+    set_fair_shares(q, np.array([8.0, 0.0]), k)
     np.testing.assert_allclose(q.share[:, 0], shares, rtol=1e-8)
 
 

@@ -48,7 +48,7 @@ OTHERWISE = {
         "usage is in one place, so a saved one is never added to one that there is",
     "one queue cannot be looked up: base order for all": "a tenant of a trace can always be looked up",
     "workloads with higher LQ usage first": "nobody is preempted, as is Kueue's default within a ClusterQueue",
-    "workloads from different CQ are sorted based on priority and timestamp": "the same",
+    "workloads from different CQ are sorted based on priority and timestamp": "nobody is preempted",
 }  # fmt: skip
 """Cases that have no counterpart here, with the reason."""
 

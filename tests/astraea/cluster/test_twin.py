@@ -63,6 +63,9 @@ OPTIONS = {
         among(threshold=[60, 100, 300, 600]),
         optional=among(queues=[3, 4], growth=[3, 4], promote=[0.5, 2], immediate=[1]),
     ),
+    "kai": st.fixed_dictionaries(
+        {}, optional=among(deserved=[0, 0.5], k_value=[0, 2], window=[3600, 7200], min_runtime=[120])
+    ),
     "gandiva-fair": st.fixed_dictionaries({}, optional=among(others_fill=[1], quanta=[1])),
     "astraea": st.fixed_dictionaries(
         {},

@@ -22,8 +22,9 @@ from astraea.core.errors import InputError
 from astraea.live import coordinator as module
 from astraea.live.answers import Job, SlurmError
 from astraea.live.config import Config
-from astraea.live.coordinator import LATE_ENDS, Coordinator, OneLine, Stopping
+from astraea.live.coordinator import Coordinator, OneLine, Stopping
 from astraea.live.ledger import Ledger, all_leases
+from astraea.live.partition import LATE_ENDS
 from astraea.live.rounds import Rounds
 from astraea.live.state import Lease
 from astraea.live.status import as_records, as_text, status
@@ -204,6 +205,16 @@ def test_nobody_is_stopped_while_ends_may_be_unknown(one: Told, caplog: pytest.L
     assert "slurmctld runs for 3 s" in caplog.text
     one.at(97 + LATE_ENDS + 1, [*shown[:2], shown[2]._replace(held=False)])
     assert one.slurm.done[1:] == [("requeuehold", "3")]
+
+
+def test_nobody_is_released_once_more_while_starts_may_be_forgotten(one: Told) -> None:
+    waits = [job("1", demand=4)]
+    one.at(0, waits)
+    one.slurm.booted = EPOCH + 5
+    one.at(10, waits)
+    assert one.slurm.done == [("release", "1")]
+    one.at(5 + LATE_ENDS + 1, waits)
+    assert one.slurm.done == [("release", "1")] * 2
 
 
 def test_what_a_slow_slurm_does_not_come_to_is_mended(one: Told, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from live_checks import check, told_before_the_end
 from live_slurm import LEASE, Site, lines, until
 from processes import run
 
-from astraea.live.coordinator import LATE_ENDS
+from astraea.live.partition import LATE_ENDS
 
 pytestmark = [
     pytest.mark.slurm,

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import math
-from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from live_cluster import CONFIG, EPOCH, NEW, NODES, actions, job, rounds, running, step
+from live_cluster import CONFIG, EPOCH, NEW, actions, job, rounds, running, step
 
 from astraea.cluster.engine.state import PENDING, RUNNING
 from astraea.cluster.policies import get_policy
-from astraea.live.answers import Job, Node, Run, SlurmError
-from astraea.live.ledger import Ledger
+from astraea.live.answers import Node, Run, SlurmError
 from astraea.live.partition import Snapshot
-from astraea.live.rounds import HOLD, RELEASE, REQUEUE, RoundResult, Rounds
+from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Rounds
 
 FRESH = replace(CONFIG, history=0)
 SRUN = {"is_batch": False, "requeues": False}
 """A job of srun or salloc, as the answers tell of it."""
-
-
-def at(r: Rounds, second: float, *jobs: Job, booted: float = -1e9) -> RoundResult:
-    """Have a round after slurmctld was started at a second."""
-    return r.play(Snapshot(EPOCH + second, jobs, NODES, EPOCH + booted))
 
 
 def test_an_interactive_job_is_charged_and_never_stopped() -> None:
@@ -125,66 +117,6 @@ def test_a_job_that_is_requeued_after_its_end_comes_anew() -> None:
     assert r.accounts.view.tenant.attained[0] == 8 * 35
 
 
-DONE = job("1", demand=8, state="COMPLETED", start=EPOCH + 1, end=EPOCH + 33, held=False)
-ENDS = [Run("1", "a", "u", "normal", "COMPLETED", EPOCH, EPOCH + 1, EPOCH + 33, 8)]
-
-
-@pytest.mark.parametrize("knows", ["Slurm said so", "the state says so", "the accounting says so"])
-def test_what_has_ended_is_never_released_again_whatever_slurmctld_has_forgotten(tmp_path: Path, knows: str) -> None:
-    r = rounds(FRESH, history=lambda _: ENDS)
-    with closing(Ledger(tmp_path / "state.sqlite")) as ledger:
-        for second, one in ((0, job("1", demand=8)), (10, running("1", 1)), (40, DONE)):
-            if one is not DONE or knows != "the accounting says so":
-                result = step(r, second, one)
-                ledger.write(result.state, result.over)
-        if knows == "the state says so":
-            r = rounds(FRESH, ledger.read(), lambda _: ENDS)
-    other = job("2", account="b", demand=8, per_node=8)
-    ghost = [(REQUEUE, "1")] * (knows != "the accounting says so")  # or from the next round on
-    assert actions(at(r, 60, running("1", 1), other, booted=55)) == [(RELEASE, "2"), *ghost]
-    lost = job("1", demand=8, held=False, restarts=1, submit=EPOCH + 65)
-    result = at(r, 70, lost, booted=55)
-    assert actions(result) == [(HOLD, "1")]
-    assert actions(at(r, 80, lost._replace(held=True), booted=55)) == []
-    assert actions(at(r, 90, running("1", 85, restarts=1), booted=55)) == [(REQUEUE, "1")]  # Slurm was faster
-    assert "1" not in r.leases
-    assert r.accounts.view.tenant.attained[0] == 8 * 32
-    another = job("1", demand=8, submit=EPOCH + 95)  # ids come again
-    assert actions(at(r, 100, another, booted=55)) == [(RELEASE, "1")]
-
-
-def test_the_end_of_a_job_that_had_lost_its_lease_is_not_forgotten_either(tmp_path: Path) -> None:
-    r = rounds(FRESH)
-    with closing(Ledger(tmp_path / "state.sqlite")) as ledger:
-        ended = DONE._replace(end=EPOCH + 104)
-        for second, one in ((0, job("1", demand=8)), (10, running("1", 1)), (100, running("1", 1)), (110, ended)):
-            result = step(r, second, one, *NEW * (second >= 100))
-            ledger.write(result.state, result.over)
-        r = rounds(FRESH, ledger.read())
-    assert r.accounts.row("2").status == RUNNING
-    ghost = running("1", 1)
-    waits = NEW[0]._replace(held=False), NEW[1]._replace(held=False)
-    assert actions(at(r, 120, ghost, *waits, booted=115)) == [(REQUEUE, "1")]
-    assert actions(at(r, 130, ghost._replace(state="COMPLETING"), *waits, booted=115)) == []
-    lost = job("1", demand=8, held=False, restarts=1, submit=EPOCH + 135)
-    assert actions(at(r, 140, lost, *waits, booted=115)) == [(HOLD, "1")]
-
-
-def test_a_stopped_job_that_slurmctld_takes_to_have_failed_is_requeued() -> None:
-    r = rounds(FRESH)
-    for second in (0, 10):
-        step(r, second, job("1", demand=8) if second == 0 else running("1", 0))
-    assert (REQUEUE, "1") in actions(step(r, 100, running("1", 0), *NEW))
-    failed = running("1", 0)._replace(state="FAILED", end=EPOCH + 101, on_nodes={})
-    waits = NEW[0]._replace(held=False), NEW[1]._replace(held=False)
-    for second in (110, 120):  # the first may be withheld
-        assert actions(at(r, second, failed, *waits, booted=105)) == [(REQUEUE, "1")]
-    assert "1" in r.accounts.ids(PENDING)
-    again = job("1", demand=8, restarts=1, submit=EPOCH + 121)
-    assert actions(at(r, 130, again, *waits, booted=105)) == []
-    assert "1" in r.accounts.ids(PENDING)
-
-
 @pytest.mark.parametrize("reason", ["Licenses", "ReqNodeNotAvail", "AssocGrpCpuLimit", "QOSMaxJobsPerUserLimit"])
 def test_a_lease_that_slurm_will_not_start_is_withdrawn_and_the_next_job_is_picked(reason: str) -> None:
     r = rounds(FRESH)
@@ -270,7 +202,8 @@ def test_what_a_job_holds_beyond_its_lease_is_charged(ends: bool) -> None:
     step(r, 10, running("1", 0))
     assert actions(step(r, 100, running("1", 0), *NEW))[0] == (REQUEUE, "1")
     step(r, 110, running("1", 0), *NEW)
-    last = DONE._replace(end=EPOCH + 117, start=EPOCH) if ends else job("1", demand=8, restarts=1)
+    last = job("1", demand=8, restarts=1)
+    last = last._replace(state="COMPLETED", start=EPOCH, end=EPOCH + 117, restarts=0) if ends else last
     (lease,) = [*step(r, 120, last, *NEW).over] or [r.stopped.get("1")]
     assert (lease is None) is not ends
     assert r.accounts.view.tenant.attained[0] == 8 * (117 if ends else 110)

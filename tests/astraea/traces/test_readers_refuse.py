@@ -219,7 +219,8 @@ def test_tenants_without_a_weight(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "says"),
     [
-        (TINY, {"format": "pbs"}, "format must be one of tiresias-csv, helios, philly, gavel, slurm, swf, got 'pbs'"),
+        (TINY, {"format": "pbs"}, "format must be one of tiresias-csv, helios, philly, gavel, slurm, swf, "
+         "acme, supercloud, kestrel, spot-gpu, got 'pbs'"),
         (TINY, {"time_unit": "h"}, "time unit must be one of ms, s, min, got 'h'"),
         (TINY, {}, "the columns do not tell the unit of submit_time and duration; give the time unit, one of ms,"),
         (ASTRAEA.replace("\n", ",x\n"), {}, "give the time unit"),

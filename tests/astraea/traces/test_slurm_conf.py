@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from astraea.core.errors import InputError
-from astraea.traces.slurm_accounts import Association, read_accounts
+from astraea.traces.slurm_accounts import Association, read_accounts, shares_in_the_whole
 from astraea.traces.slurm_conf import Conf, read_conf, resources, seconds
 
 CONF = """\
@@ -135,6 +135,26 @@ def test_three_forms_of_one_tree(tmp_path: Path) -> None:
     for name in ("dump", "tree"):
         assert found[name].associations[3].fields["grptres"] == "gres/gpu=4,gres/gpu:a100=2"
     assert found["dump"].unread == ["dump, line 7: expected Account - 'name':..., got 'what is this'"]
+
+
+def test_shares_in_the_whole(tmp_path: Path) -> None:
+    (tmp_path / "dump").write_text("""\
+Parent - 'root'
+User - 'root':Fairshare=1
+Account - 'sci':Fairshare=3
+Account - 'ops':Fairshare=1
+Parent - 'sci'
+Account - 'bio':Fairshare=2
+User - 'dean':Fairshare=1
+Account - 'chem':Fairshare=1
+Parent - 'bio'
+User - 'ann':Fairshare=parent
+User - 'bob':Fairshare=parent
+""")
+    accounts = read_accounts(tmp_path / "dump")
+    assert accounts is not None
+    found = shares_in_the_whole(accounts)
+    assert found == pytest.approx({"bio": 3 / 8, "sci": 3 / 16, "chem": 3 / 16, "ops": 1 / 4})
 
 
 def test_what_is_no_file_of_slurm(tmp_path: Path) -> None:

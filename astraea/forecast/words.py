@@ -1,0 +1,76 @@
+"""A forecast in five lines of plain English."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from astraea.core.text import counted, escaped
+from astraea.core.units import duration_text
+from astraea.forecast.moment import Moment, clock
+from astraea.forecast.start import PROMISE, Ahead, Forecast
+
+NAMED: Final = 3
+"""Jobs that a line names; of more it gives the number."""
+
+
+def as_text(found: Forecast, moment: Moment) -> str:
+    """Write it in five lines."""
+    limit = "no time limit" if math.isnan(found.limit) else f"a limit of {duration_text(found.limit)}"
+    asked = f"{counted(found.gpus, 'GPU')} for {found.tenant} with {limit}, submitted at"
+    run, wait = len(moment.running), len(moment.waiting)
+    queue = f"{counted(run, 'job')} {'runs' if run == 1 else 'run'}, {wait:,} {'waits' if wait == 1 else 'wait'}"
+    lines = (
+        f"{asked} {clock(moment.origin, moment.time)}: {moment.free} of {moment.cluster.gpus} GPUs are free, {queue}",
+        f"it would start {_when(found, moment)}",
+        f"it waits for: {_before(found)}",
+        f"sooner: {_sooner(found)}",
+        f"from: {found.draws} simulations with {_past(moment)}",
+    )
+    return "\n".join(map(escaped, lines))
+
+
+def _when(found: Forecast, moment: Moment) -> str:
+    low, middle, high = found.interval
+    begin, end = (clock(moment.origin, moment.time + seconds) for seconds in (low, high))
+    sure = f"({100 * PROMISE:.0f} % interval)"
+    if found.at_once:
+        return f"at once, and by {end} at the latest {sure}"
+    waits = f"after {duration_text(low)} to {duration_text(high)}, probably about {duration_text(middle)}"
+    return f"between {begin} and {end} {sure}: {waits}"
+
+
+def _before(found: Forecast) -> str:
+    if found.at_once:
+        return "nobody"
+    waiting = "no job that waits now"
+    if found.ahead:
+        gpus = counted(sum(one.gpus for one in found.ahead), "GPU")
+        waiting = f"{counted(len(found.ahead), 'waiting job')} with {gpus} ({_names(found.ahead)})"
+    come = f", {found.come:.0f} that come later" if found.come >= 0.5 else ""
+    last = found.last[:NAMED]
+    ends = f"; it mostly starts when {_names(last)} {'ends' if len(last) == 1 else 'end'}" if last else ""
+    return f"{waiting}{come}{ends}"
+
+
+def _names(jobs: tuple[Ahead, ...]) -> str:
+    named = ", ".join(f"{one.job} of {one.tenant}" for one in jobs[:NAMED])
+    return named + (f" and {len(jobs) - NAMED} more" if len(jobs) > NAMED else "")
+
+
+def _sooner(found: Forecast) -> str:
+    if found.at_once:
+        return "not possible"
+    ways = []
+    if found.fewer:
+        ways.append(f"with {counted(found.fewer, 'GPU')} it would start at once")
+    if found.shorter:
+        ways.append(f"with a limit of {duration_text(found.shorter)} backfill would start it at once")
+    return "; ".join(ways) or "neither fewer GPUs nor a shorter limit would start it at once"
+
+
+def _past(moment: Moment) -> str:
+    ended = int(moment.past["duration"].notna().sum())
+    comes = (moment.past["submit_time"] < 0).any()
+    runs = f"the run times of {counted(ended, 'earlier job')}" if ended else "jobs that run to their time limits"
+    return f"{runs}; {'in half of them' if comes else 'as no history is known,'} no further job comes"

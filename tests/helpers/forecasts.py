@@ -1,0 +1,122 @@
+"""Forecasts of when the jobs of a log would start, beside when they did.
+
+``python tests/helpers/forecasts.py [LOG ...]`` measures the logs beside the tests, that of ../shared, a synthetic one,
+and prints the table of docs/your_own_cluster.md.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from places import ROOT
+
+from astraea.audit.settings import plan_of
+from astraea.cluster.cluster import Cluster
+from astraea.cluster.observed import recorded_runs
+from astraea.cluster.policies import get_policy
+from astraea.cluster.policy import Policy
+from astraea.cluster.rules import Rules, no_rules
+from astraea.cluster.simulate import simulate
+from astraea.cluster.site import read_site
+from astraea.core.arrays import BoolArray, FloatArray
+from astraea.core.units import DAY, HOUR
+from astraea.forecast.moment import moment_of
+from astraea.forecast.start import simulations
+from astraea.traces.readers import read_trace
+from astraea.traces.synthetic import synthesize
+from astraea.traces.trace import Trace
+
+DATA = ROOT / "tests" / "data" / "slurm"
+SHARED = ROOT.parent / "shared" / "reference" / "slurm" / "sacct.txt"
+SETTINGS = "config.txt", "nodes.txt", "partitions.txt", "accounts.txt", "qos.txt"
+WITHOUT_SETTINGS = {
+    "three_accounts": ({"vision": 3.0, "speech": 2.0, "nlp": 1.0}, Cluster(4, 8), 1200),
+    "small_nodes": ({"a": 4.0, "b": 2.0, "c": 1.0, "d": 1.0}, Cluster(6, 4), 300),
+    "short_half_life": ({"red": 3.0, "green": 1.0, "blue": 1.0}, Cluster(4, 8), 180),
+    "long_queue": ({"a": 4.0, "b": 2.0, "c": 1.0, "d": 1.0}, Cluster(6, 4), 1200),
+    "short_jobs": ({"vision": 3.0, "speech": 2.0, "nlp": 1.0}, Cluster(4, 8), 600),
+    "shared": ({"vision": 2.0, "speech": 1.0, "nlp": 1.0}, Cluster(4, 8), 600),
+}
+WITH_SETTINGS = "two_kinds", "tree", "limits"
+LIMITS = np.array([HOUR, 4 * HOUR, 12 * HOUR, DAY, 3 * DAY, 7 * DAY, 30 * DAY])
+"""Time limits of the synthetic log: a job has the least that is long enough, or, at random, a longer one [s]."""
+
+WAITED = 10.0
+"""A job that waited for longer did not start at once [s]."""
+
+
+class Measured(NamedTuple):
+    """Forecasts of a log's jobs beside what came."""
+
+    true: FloatArray  #: (forecasts,) time until the start [s]
+    low: FloatArray  #: (forecasts,) ends of the intervals [s]
+    middle: FloatArray
+    high: FloatArray
+
+    @property
+    def inside(self) -> BoolArray:
+        """Whether each start lay in the interval."""
+        found: BoolArray = (self.low <= self.true) & (self.true <= self.high)
+        return found
+
+    @property
+    def row(self) -> str:
+        """A row of the table."""
+        waited = self.true > WAITED
+        parts = self.inside, self.inside[waited], self.true < self.low, self.true > self.high
+        spans = np.median(self.true[waited]), np.median((self.high - self.low)[waited])
+        return " | ".join([f"{len(self.true)}", *(f"{100 * part.mean():.0f} %" for part in parts),
+                           *(f"{span:,.0f} s" for span in spans)])  # fmt: skip
+
+
+def measured(trace: Trace, cluster: Cluster, policy: Policy, rules: Rules, forecasts: int, draws: int) -> Measured:
+    """Forecast some jobs of the later four fifths of a log at their submission."""
+    runs = recorded_runs(trace)
+    first = np.full(len(trace), np.inf)
+    np.minimum.at(first, pd.Index(trace.job_id).get_indexer(pd.Index(runs["job_id"])), runs["start"].to_numpy())
+    later = np.arange(len(trace) // 5, len(trace))
+    rows = []
+    for j in np.sort(np.random.default_rng(1).choice(later, min(forecasts, len(later)), replace=False)):
+        now = float(trace.submit_time[j])
+        found = simulations(moment_of(trace, runs, trace.job_id[j], cluster, policy, rules, now), draws)
+        rows.append((first[j] - now, *found.interval))
+    return Measured(*np.array(rows).T)
+
+
+def log(name: str) -> tuple[Trace, Cluster, Policy, Rules]:
+    """Return a log, and what is known of its cluster."""
+    if name == "venus":
+        return synthetic()
+    if name in WITHOUT_SETTINGS:
+        weights, cluster, half_life = WITHOUT_SETTINGS[name]
+        path = SHARED if name == "shared" else DATA / f"{name}.txt"
+        trace = read_trace(path, format="slurm", weights=weights)
+        assert trace.origin is not None
+        policy = get_policy("slurm")(half_life=half_life, clock_offset=trace.origin.second)
+        return trace, cluster, policy, no_rules(trace, cluster)
+    site, trace = read_site([DATA / name / file for file in SETTINGS]), read_trace(DATA / name / "sacct.txt")
+    assert site.cluster is not None
+    plan = plan_of(site, trace, "slurm", {}, site.cluster)
+    assert plan.rules is not None
+    return trace, plan.cluster, plan.own, plan.rules
+
+
+def synthetic(jobs: int = 3000, nodes: int = 24) -> tuple[Trace, Cluster, Policy, Rules]:
+    """Make a log of synthetic Venus under the policy itself: what is measured is what is drawn, not the simulator."""
+    made = synthesize("venus").head(jobs)
+    rng, cluster, policy = np.random.default_rng(0), Cluster(nodes), get_policy("slurm")(interval=30)
+    least = np.searchsorted(LIMITS, made.duration)
+    limit = LIMITS[np.minimum(least + rng.integers(0, 3, len(made)), len(LIMITS) - 1)]
+    trace = Trace.from_frame(made.frame.assign(time_limit=np.maximum(limit, made.duration)), name="venus")
+    result = simulate(trace, cluster, policy).jobs
+    runs = result[["job_id"]].assign(start=result["first_start_time"], end=result["end_time"])
+    trace = Trace.from_frame(trace.frame[trace.frame["job_id"].isin(runs["job_id"])], name="venus", recorded=runs)
+    return trace, cluster, policy, no_rules(trace, cluster)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or [*WITHOUT_SETTINGS, *WITH_SETTINGS, "venus"]:
+        print(f"| `{name}` | {measured(*log(name), forecasts=60, draws=40).row} |", flush=True)
