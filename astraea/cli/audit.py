@@ -61,6 +61,8 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: t
         raise InputError(f"--nodes: the settings of the cluster name {site.cluster} GPUs; leave --nodes out")
     if out is None:
         trace = named_trace(**reading)
+        if reading["weights"] is None and reading["tenant"] in (None, "account"):
+            trace, _ = settings.with_shares(trace, site, "")
         cluster = site.cluster or cluster_of(trace, nodes, gpus_per_node)[0]
         own = plan_of(site, trace, scheduler, given, cluster).own
         print(in_log(str(would_start), trace, cluster, own, site))

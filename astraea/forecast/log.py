@@ -28,5 +28,5 @@ def queue_of(trace: Trace, wish: Wish, cluster: Cluster, policy: Policy, site: S
     tenant = tenant_of(trace.tenants, wish.account, trace.name)
     queue = with_asked(trace, now, wish._replace(account=tenant))
     is_known = site.files or site.classes
-    known = rules(site, queue, cluster).rules if is_known else no_rules(queue, cluster)
-    return moment_of(queue, runs, ASKED, cluster, policy, known, now)
+    of_jobs = rules(site, queue, cluster).rules if is_known else no_rules(queue, cluster)
+    return moment_of(queue, runs, ASKED, cluster, policy, of_jobs, now)

@@ -18,7 +18,8 @@ def as_text(found: Forecast, moment: Moment) -> str:
     """Write it in five lines."""
     limit = "no time limit" if math.isnan(found.limit) else f"a limit of {duration_text(found.limit)}"
     asked = f"{counted(found.gpus, 'GPU')} for {found.tenant} with {limit}, submitted at"
-    queue = f"{counted(len(moment.running), 'job')} run, {len(moment.waiting):,} wait"
+    run, wait = len(moment.running), len(moment.waiting)
+    queue = f"{counted(run, 'job')} {'runs' if run == 1 else 'run'}, {wait:,} {'waits' if wait == 1 else 'wait'}"
     lines = (
         f"{asked} {clock(moment.origin, moment.time)}: {moment.free} of {moment.cluster.gpus} GPUs are free, {queue}",
         f"it would start {_when(found, moment)}",
@@ -47,8 +48,9 @@ def _before(found: Forecast) -> str:
         gpus = counted(sum(one.gpus for one in found.ahead), "GPU")
         waiting = f"{counted(len(found.ahead), 'waiting job')} with {gpus} ({_names(found.ahead)})"
     come = f", {found.come:.0f} that come later" if found.come >= 0.5 else ""
-    last = f"; it mostly starts when {_names(found.last[:NAMED])} ends" if found.last else ""
-    return f"{waiting}{come}{last}"
+    last = found.last[:NAMED]
+    ends = f"; it mostly starts when {_names(last)} {'ends' if len(last) == 1 else 'end'}" if last else ""
+    return f"{waiting}{come}{ends}"
 
 
 def _names(jobs: tuple[Ahead, ...]) -> str:

@@ -23,7 +23,7 @@ from astraea.live.slurm import Slurm
 from astraea.traces.readers.table import read_json
 from astraea.traces.trace import Trace
 
-_TURN: Final = ("Resources", "Priority", "None", "BeginTime", "")
+_TURN: Final = ("Resources", "Priority", "None", "")
 """Reasons of jobs that start when their turn has come."""
 
 

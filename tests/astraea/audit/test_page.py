@@ -10,6 +10,7 @@ from functools import cache
 from html import unescape
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,6 +22,7 @@ from workloads import few
 from astraea.audit.audit import anonymous, audit, with_those_who_wait
 from astraea.audit.page import change, short, write
 from astraea.audit.parts import cells_of, table_of
+from astraea.audit.pictures import load
 from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
@@ -126,6 +128,15 @@ def test_a_gap_in_a_long_log_has_its_date() -> None:
     found = audit(trace, Cluster(1, 4), get_policy("fifo"), ["fifo"])
     gap = next(line for line in short(found, "") if line.startswith("The largest gap"))
     assert gap == "The largest gap: on day 3 (from 2026-03-03), b was owed 48 GPU-hours and got 0."
+
+
+@pytest.mark.parametrize("days", [0.001, 0.2, 4.9, 40, 250, 1400, 4000])
+def test_the_dates_below_a_picture_are_few(days: float) -> None:
+    table = pd.DataFrame({"time": np.linspace(0, days * 86_400, 11), "held": 1.0, "wanted": 2.0})
+    fig = load(table, 8, pd.Timestamp("2026-11-26 13:17:05"))
+    labels = [label.get_text() for label in fig.axes[1].get_xticklabels()]
+    plt.close(fig)
+    assert 2 <= len(labels) <= 8 and all(labels)
 
 
 def test_a_long_table_is_folded() -> None:

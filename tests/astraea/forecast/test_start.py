@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 from forecasts import log, measured
 from recorded_logs import recorded
 
+from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import recorded_runs
 from astraea.cluster.policies import get_policy
@@ -43,7 +45,7 @@ def test_an_empty_cluster_starts_it_at_once() -> None:
     assert found.interval[2] <= 2 * REACTION
     lines = as_text(found, queue).splitlines()
     assert len(lines) == 5
-    assert "7 of 8 GPUs are free, 1 job run" in lines[0]
+    assert "7 of 8 GPUs are free, 1 job runs" in lines[0]
     assert lines[2:4] == ["it waits for: nobody", "sooner: not possible"]
 
 
@@ -87,6 +89,27 @@ def test_run_times_are_those_of_earlier_jobs() -> None:
     queue = moment(jobs, "gpus=8,account=a,time=1h", Cluster(1), 500.0, limit=3000.0)
     quiet = queue._replace(past=queue.past.assign(submit_time=0.0))  # nobody comes
     assert would_start(quiet, draws=8).interval[1] == pytest.approx(200, abs=10)
+
+
+def test_where_a_log_ends_its_jobs_go_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Job 3 still runs, job 4 still waits; with the command."""
+    head = "JobID|Account|User|Submit|Start|End|State|ElapsedRaw|TimelimitRaw|ReqTRES|AllocTRES"
+    day = "2026-03-01T"
+    lines = [
+        f"1|a|u|{day}10:00:00|{day}10:00:00|{day}10:10:00|COMPLETED|600|60|gres/gpu=8|gres/gpu=8",
+        f"3|a|u|{day}10:10:00|{day}10:10:00|Unknown|RUNNING|1200|60|gres/gpu=8|gres/gpu=8",
+        f"4|a|u|{day}10:20:00|Unknown|Unknown|PENDING|0|60|gres/gpu=8|",
+    ]
+    path = tmp_path / "sacct.txt"
+    path.write_text("\n".join([head, *lines]) + "\n")
+    assert main(["audit", str(path), "--nodes", "1", "--would-start", "gpus=4,account=a,time=30m"]) == 0
+    found = capsys.readouterr().out.splitlines()
+    assert "submitted at 2026-03-01 10:30:00: 0 of 8 GPUs are free, 1 job runs, 1 waits" in found[0]
+    assert "1 waiting job with 8 GPUs (4 of a)" in found[2]
+    assert main(["audit", str(path), "--nodes", "1", "--would-start", "gpus=4,account=b"]) == 2
+    assert "account must be one of a; got 'b'" in capsys.readouterr().err
+    assert main(["audit", str(path), "--nodes", "1"]) == 2
+    assert "give --out, or --would-start" in capsys.readouterr().err
 
 
 def test_too_large_a_job_is_refused() -> None:
