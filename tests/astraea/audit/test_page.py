@@ -16,17 +16,18 @@ import pandas as pd
 import pytest
 from recorded_logs import recorded
 from shell import GOOD, clean, refused
-from slurm_logs import HEAD, in_seconds, played, sacct
+from slurm_logs import HEAD, in_seconds, played, sacct, two_years
 from workloads import few
 
 from astraea.audit.audit import anonymous, audit, with_those_who_wait
 from astraea.audit.page import change, short, write
 from astraea.audit.parts import cells_of, table_of
-from astraea.audit.pictures import load
+from astraea.audit.pictures import fairness, load
 from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
+from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
 
 TABLES = ("load", "lease_terms", "overview", "owed", "waits", "waits_by_month", "waits_by_size", "waits_by_tenant")
@@ -137,6 +138,20 @@ def test_the_dates_below_a_picture_are_few(days: float) -> None:
     labels = [label.get_text() for label in fig.axes[1].get_xticklabels()]
     plt.close(fig)
     assert 2 <= len(labels) <= 8 and all(labels)
+
+
+def test_forty_accounts_and_two_years(tmp_path: Path) -> None:
+    trace, cluster = two_years(1_500)
+    (tmp_path / "log.txt").write_text(sacct(trace, played(trace, cluster)))
+    found = audit(read_trace(tmp_path / "log.txt"), cluster, get_policy("fifo"), ["fifo"])
+    write(found, "", tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    assert len(trace.tenants) == 40
+    assert "<summary>30 more</summary>" in page and "<td>computational-biology-and-medicine-37</td>" in page
+    fig = fairness(found.owed, found.period)
+    names = [label.get_text() for label in fig.axes[0].get_yticklabels()]
+    plt.close(fig)
+    assert len(set(names)) == 40 and max(map(len, names)) <= 20
 
 
 def test_a_long_table_is_folded() -> None:
