@@ -1,6 +1,6 @@
 """Forecasts of when the jobs of a log would start, beside when they did.
 
-``python tests/helpers/forecasts.py [LOG ...]`` measures the logs beside the tests, that of ../shared, a synthetic one,
+``python tests/helpers/forecasts.py [LOG ...]`` measures the logs beside the tests and that of ../shared,
 and prints the table of docs/your_own_cluster.md.
 """
 
@@ -19,14 +19,11 @@ from astraea.cluster.observed import recorded_runs
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.rules import Rules, no_rules
-from astraea.cluster.simulate import simulate
 from astraea.cluster.site import read_site
 from astraea.core.arrays import BoolArray, FloatArray
-from astraea.core.units import DAY, HOUR
 from astraea.forecast.moment import moment_of
 from astraea.forecast.start import simulations
 from astraea.traces.readers import read_trace
-from astraea.traces.synthetic import synthesize
 from astraea.traces.trace import Trace
 
 DATA = ROOT / "tests" / "data" / "slurm"
@@ -41,9 +38,6 @@ WITHOUT_SETTINGS = {
     "shared": ({"vision": 2.0, "speech": 1.0, "nlp": 1.0}, Cluster(4, 8), 600),
 }
 WITH_SETTINGS = "two_kinds", "tree", "limits"
-LIMITS = np.array([HOUR, 4 * HOUR, 12 * HOUR, DAY, 3 * DAY, 7 * DAY, 30 * DAY])
-"""Time limits of the synthetic log: a job has the least that is long enough, or, at random, a longer one [s]."""
-
 WAITED = 10.0
 """A job that waited for longer did not start at once [s]."""
 
@@ -88,8 +82,6 @@ def measured(trace: Trace, cluster: Cluster, policy: Policy, rules: Rules, forec
 
 def log(name: str) -> tuple[Trace, Cluster, Policy, Rules]:
     """Return a log, and what is known of its cluster."""
-    if name == "venus":
-        return synthetic()
     if name in WITHOUT_SETTINGS:
         weights, cluster, half_life = WITHOUT_SETTINGS[name]
         path = SHARED if name == "shared" else DATA / f"{name}.txt"
@@ -104,19 +96,6 @@ def log(name: str) -> tuple[Trace, Cluster, Policy, Rules]:
     return trace, plan.cluster, plan.own, plan.rules
 
 
-def synthetic(jobs: int = 3000, nodes: int = 24) -> tuple[Trace, Cluster, Policy, Rules]:
-    """Make a log of synthetic Venus under the policy itself: what is measured is what is drawn, not the simulator."""
-    made = synthesize("venus").head(jobs)
-    rng, cluster, policy = np.random.default_rng(0), Cluster(nodes), get_policy("slurm")(interval=30)
-    least = np.searchsorted(LIMITS, made.duration)
-    limit = LIMITS[np.minimum(least + rng.integers(0, 3, len(made)), len(LIMITS) - 1)]
-    trace = Trace.from_frame(made.frame.assign(time_limit=np.maximum(limit, made.duration)), name="venus")
-    result = simulate(trace, cluster, policy).jobs
-    runs = result[["job_id"]].assign(start=result["first_start_time"], end=result["end_time"])
-    trace = Trace.from_frame(trace.frame[trace.frame["job_id"].isin(runs["job_id"])], name="venus", recorded=runs)
-    return trace, cluster, policy, no_rules(trace, cluster)
-
-
 if __name__ == "__main__":
-    for name in sys.argv[1:] or [*WITHOUT_SETTINGS, *WITH_SETTINGS, "venus"]:
+    for name in sys.argv[1:] or [*WITHOUT_SETTINGS, *WITH_SETTINGS]:
         print(f"| `{name}` | {measured(*log(name), forecasts=60, draws=40).row} |", flush=True)
