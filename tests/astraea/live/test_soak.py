@@ -92,7 +92,8 @@ def check(here: Site, outages: Sequence[tuple[float, float]]) -> None:
 
     A slurmctld that is killed just after it was told to requeue a job may forget that: the job has failed then. What it
     takes to run is charged, until it hears of the end. A start that it has forgotten is charged until it is back, if a
-    round has seen it, and what the job does then is not; if it starts the job again at once, the lease goes on.
+    round has seen it, or has tried to start the job again, and what the job does then is not; if it does start it again
+    at once, the lease goes on.
     """
     with closing(open_to_read(here.state)) as db:
         leases = all_leases(db)
@@ -114,7 +115,7 @@ def check(here: Site, outages: Sequence[tuple[float, float]]) -> None:
             again = [end for start, end in own if any(0 < start - back < UNSAVED for _, back in outages)]
             is_forgotten = any(
                 killed - UNSAVED < chain.start < killed + SAME
-                and (chain.over < back + SAME or any(abs(chain.over - end) < SAME + LEAVES for end in again))
+                and (chain.over < back + UNSAVED or any(abs(chain.over - end) < SAME + LEAVES for end in again))
                 for killed, back in outages
             )
             assert told or is_forgotten or chain.over - chain.start <= chain.slack, f"{chain} of\n{all_of_it}"
