@@ -113,9 +113,11 @@ def audit(
 
     common, aside = split_off_impossible(trace, cluster, rules=rules)
     theirs = None if rules is None else rules.of(np.flatnonzero(np.isin(trace.job_id, common.job_id)))
-    results = {AS_IT_WAS: _of(was, common) if len(aside) else was}
-    rows = [scenarios.overview_row(AS_IT_WAS, results[AS_IT_WAS])]
-    was, results[AS_IT_WAS] = _without_log(was), _without_log(results[AS_IT_WAS])
+    shown = _of(was, common) if len(aside) else was
+    rows = [scenarios.overview_row(AS_IT_WAS, shown)]
+    results = {AS_IT_WAS: _without_log(shown)}
+    was = _without_log(was) if len(aside) else results[AS_IT_WAS]
+    del who, runs, shown
     # beside jobs that the others cannot run, all would wait longer: they are compared without
     others = [get_policy(name) for name in dict.fromkeys(what_if) if name != own.name]
     for policy in (own, *others):

@@ -38,7 +38,7 @@ from astraea.traces.trace import Trace
 class Cause(StrEnum):
     """What a job waited for."""
 
-    QUOTA = "own quota"
+    QUOTA = "own quota or limit"
     ORDER = "kept back for a job ahead"
     GANG = "no room for the gang"
     SHARE = "its tenant had used more"

@@ -37,7 +37,7 @@ def load(table: pd.DataFrame, gpus: int, origin: pd.Timestamp | None = None) -> 
     for ax in axes:
         ax.set_xlim(at[0], at[-1])
         if origin is not None:
-            ax.xaxis.set_major_locator(AutoDateLocator(maxticks=8))  # type: ignore[no-untyped-call]
+            ax.xaxis.set_major_locator(AutoDateLocator(minticks=3, maxticks=8))  # type: ignore[no-untyped-call]
     if origin is None:
         axes[1].set_xlabel(f"Time since the first submission [{unit}]")
     else:

@@ -85,8 +85,11 @@ class Log:
         if self.rules is None:
             return np.asarray(self.has_walls & (self.held(t, times) + demand > self.quota[t]))
         out = np.zeros(len(times), dtype=bool)
-        for cap, takes in zip(self.rules.caps[job], self.rules.takes[job], strict=True) if job is not None else ():
-            if cap >= 0:
+        if job is None:
+            return out
+        binds = np.broadcast_to(self.rules.binds[job], self.rules.caps[job].shape)
+        for cap, takes, binding in zip(self.rules.caps[job], self.rules.takes[job], binds, strict=True):
+            if cap >= 0 and binding:
                 rows = np.searchsorted(self.time, times, side="right")
                 out |= self._taken(int(cap))[rows] + takes > self.rules.cap[cap]
         return out

@@ -150,8 +150,8 @@ def _beside_slurm(found: Audit) -> list[Part]:
         )
     rule = (
         "Where the two differ, Slurm's reason is shown: Slurm knows limits, licences and broken nodes, which a log of "
-        "starts and ends does not. The reason may have lasted for a part of the wait only. A job that was not yet "
-        "eligible (dependency, begin time, hold) was not waiting here, so its cause is shown."
+        "starts and ends does not. A limit that this page knows is shown only where it lasted longest. A job that "
+        "was not yet eligible (dependency, begin time, hold) was not waiting here, so its cause is shown."
     )
     return [text, table_of(table.reset_index()), rule]
 

@@ -87,6 +87,6 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: t
         if last:
             more.append(changed(last, figures(found)))
         write(found, shares, folder, more)
-    for line in [*short(found, shares), *said, *(changes(last, figures(found)) if last else [])]:
+    for line in [*short(found, shares), *said, *plan.doubts, *(changes(last, figures(found)) if last else [])]:
         print(f"- {line}")
     print(f"\nthe whole: {out / 'index.html'}")

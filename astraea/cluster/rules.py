@@ -35,6 +35,7 @@ class Rules(NamedTuple):
     cap: FloatArray  #: (C,) most that all running jobs under a cap may take together
     caps: IntArray  #: (n, K) caps of each job; -1 for none
     takes: FloatArray  #: (n, K) what it takes of each: its GPUs, or CPUs, or 1 where jobs are counted
+    binds: BoolArray  #: (n, K) or (n, 1) whether each cap holds the job, which counts in it in any case
     partition: IntArray  #: (n,) of each job
     partition_nodes: BoolArray  #: (P, nodes) that belong to each partition
     tier: IntArray  #: (n,) PriorityTier of the partition; higher tiers first
@@ -50,7 +51,7 @@ class Rules(NamedTuple):
         return digest_of(**self._asdict())
 
 
-PER_JOB: Final = ("kind", "nodes", "association", "charge", "caps", "takes", "partition", "tier", "bonus")
+PER_JOB: Final = ("kind", "nodes", "association", "charge", "caps", "takes", "binds", "partition", "tier", "bonus")
 """Fields with one entry, or row, per job."""
 
 
@@ -77,6 +78,7 @@ def no_rules(trace: Trace, cluster: Cluster) -> Rules:
         cap=np.zeros(0),
         caps=np.zeros((n, 0), np.int64),
         takes=np.zeros((n, 0)),
+        binds=np.ones((n, 1), np.bool_),
         partition=np.zeros(n, np.int64),
         partition_nodes=np.ones((1, cluster.nodes), np.bool_),
         tier=np.zeros(n, np.int64),
@@ -87,10 +89,12 @@ def no_rules(trace: Trace, cluster: Cluster) -> Rules:
 def checked(rules: Rules, trace: Trace, cluster: Cluster) -> Rules:
     """Return the rules in the types above; `InputError` where shapes or places do not fit trace and cluster."""
     usual = no_rules(trace, cluster)._asdict()
+    if rules.binds.shape[1:] == (1,):
+        rules = rules._replace(binds=np.broadcast_to(rules.binds, rules.caps.shape))
     given = Rules(*(np.ascontiguousarray(part, usual[name].dtype) for name, part in rules._asdict().items()))
     associations, width = np.arange(len(given.parent)), given.caps.shape[-1]
     shapes = {
-        **dict.fromkeys(PER_JOB, (len(trace),)), **dict.fromkeys(("caps", "takes"), (len(trace), width)),
+        **dict.fromkeys(PER_JOB, (len(trace),)), **dict.fromkeys(("caps", "takes", "binds"), (len(trace), width)),
         **dict.fromkeys(("parent", "shares", "usage"), associations.shape), "cap": (given.cap.size,),
         "allowed": (len(given.allowed), cluster.nodes), "partition_nodes": (len(given.partition_nodes), cluster.nodes),
     }  # fmt: skip
@@ -138,4 +142,4 @@ def nodes_of_gangs(rules: Rules, trace: Trace, cluster: Cluster) -> IntArray:
 
 def takes_too_much(rules: Rules) -> BoolArray:
     """Whether each job alone takes more than one of its caps allows, shape (n,)."""
-    return np.asarray((rules.takes > np.append(rules.cap, np.inf)[rules.caps]).any(axis=1))
+    return np.asarray((rules.binds & (rules.takes > np.append(rules.cap, np.inf)[rules.caps])).any(axis=1))

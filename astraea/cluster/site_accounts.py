@@ -77,12 +77,14 @@ class Limit(NamedTuple):
     of: tuple[str, ...]  #: what they have in common
     tres: str  #: what is counted, ``jobs`` for jobs
     most: float
+    binds: bool = True  #: whether it holds the job, which counts in it in any case
 
 
 def caps(site: Site, jobs: Jobs, doubts: list[str]) -> dict[str, Any]:
     """Find the limits of each job, as fields of `Rules`; none where ``AccountingStorageEnforce`` names no limits.
 
-    A limit that a job breaks alone was not there when it ran, and is none for it.
+    A limit that a job breaks alone was not there when it ran, and does not hold it. One of an account does not hold the
+    jobs of a QOS that sets the same, which count in it all the same.
     """
     if not site.is_enforced:
         return {}
@@ -94,26 +96,27 @@ def caps(site: Site, jobs: Jobs, doubts: list[str]) -> dict[str, Any]:
         partition = jobs.partition[j]
         found = list(_of_qos(site, ["" if partition is None else partition.qos, qos], account, user))
         set_by_qos = {limit.tres for limit in found if len(limit.of) == 2}
-        own = _of_accounts(named, account, user)
-        found += [limit for limit in own if limit.of[0] == "user" or limit.tres not in set_by_qos]
+        for limit in _of_accounts(named, account, user):
+            found.append(limit._replace(binds=limit.of[0] == "user" or limit.tres not in set_by_qos))
         of.append([limit for limit in found if limit.tres in jobs.tres])
-    every = list(dict.fromkeys(limit for found in of for limit in found))
+    every = list(dict.fromkeys(limit._replace(binds=True) for found in of for limit in found))
     table = np.full((len(first), max(map(len, of), default=0)), -1)
-    takes = np.zeros((len(kind), table.shape[1]))
+    takes, binds = np.zeros((len(kind), table.shape[1])), np.ones((len(kind), table.shape[1]), np.bool_)
     for k, found in enumerate(of):
         for column, limit in enumerate(found):
-            table[k, column] = every.index(limit)
+            table[k, column] = every.index(limit._replace(binds=True))
+            binds[kind == k, column] = limit.binds
             takes[kind == k, column] = jobs.tres[limit.tres][kind == k]
     most = np.array([limit.most for limit in every])
     of_jobs = table[kind]
-    broken = (of_jobs >= 0) & (takes > np.append(most, np.inf)[of_jobs])
+    broken = (of_jobs >= 0) & binds & (takes > np.append(most, np.inf)[of_jobs])
     if broken.any():
         limit = every[of_jobs[broken][0]]
         doubts.append(
             f"{counted(int(broken.any(axis=1).sum()), 'job')} ran above a limit of the settings, the first above "
             f"{limit.most:g} {limit.tres} of {limit.of[0]}; such limits are left out for these jobs."
         )
-    return {"cap": most, "caps": np.where(broken, -1, of_jobs), "takes": takes}
+    return {"cap": most, "caps": of_jobs, "takes": takes, "binds": binds & ~broken}
 
 
 def _of_qos(site: Site, names: list[str], account: str, user: str) -> Iterator[Limit]:

@@ -143,7 +143,11 @@ def checked_columns(jobs: pd.DataFrame, name: str, where: Sequence[str]) -> dict
     out: dict[str, Any] = {}
     for c in ("job_id", "tenant", "user", "state"):
         given = jobs[c] if c in jobs else jobs["tenant"] if c == "user" else pd.Series(OPTIONAL[c], index=jobs.index)
-        out[c] = np.array([str(v).strip() for v in given], dtype=object)
+        texts = [str(v).strip() for v in given]
+        if c != "job_id":  # a name is in memory once, not once for each job
+            kept: dict[str, str] = {}
+            texts = [kept.setdefault(text, text) for text in texts]
+        out[c] = np.array(texts, dtype=object)
         refuse(given.isna() | (out[c] == ""), out[c], c, where, "a name")
     refuse(pd.Series(out["job_id"]).duplicated(), out["job_id"], "job_id", where, "unique")
     refuse_others(out["state"], STATES, "state", where)

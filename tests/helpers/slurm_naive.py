@@ -28,6 +28,7 @@ class Job:
     asks: int = 0  # nodes; as few as hold it if 0
     charge: float = 0.0  # per second; its GPUs if 0
     caps: dict[str, float] = field(default_factory=dict)  # what it takes of each
+    free_of: str = ""  # a cap that does not hold it
     partition: str = ""
     tier: int = 0
     bonus: float = 0.0
@@ -187,7 +188,7 @@ class Slurm:
     def is_over(self, j: Job) -> bool:
         """Whether a cap keeps the job from starting now."""
         taken = {c: sum(r.caps.get(c, 0) for r in self.running) for c in j.caps}
-        return any(taken[c] + j.caps[c] > self.caps[c] for c in j.caps)
+        return any(taken[c] + j.caps[c] > self.caps[c] for c in j.caps if c != j.free_of)
 
     def begin(self, j: Job, nodes: list[int]) -> None:
         """The job starts."""

@@ -31,6 +31,7 @@ from astraea.cluster.policies.kai_division import Queues, hold, set_fair_shares
 from astraea.cluster.policies.kai_order import NO_QUEUE, next_leaf
 from astraea.cluster.policies.kai_victims import victims_for
 from astraea.cluster.policy import (
+    all_candidates,
     attained_by_tenant,
     candidates,
     grant,
@@ -82,6 +83,8 @@ def kai(s: View) -> None:
     p = unpack(Parameters, s.parameters)
     for j in renewals(s):
         grant(s, j)  # a checkpoint, and on
+    if len(all_candidates(s)) == len(renewals(s)):
+        return  # nobody waits
     q = queues_now(s, p)
     set_fair_shares(q, total(s), p.k_value)
     if some_job_fits(s):

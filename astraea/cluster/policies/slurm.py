@@ -3,32 +3,37 @@
 From Slurm's documentation, under the names that it uses:
 
 Priority (https://slurm.schedmd.com/priority_multifactor.html)
-    The sum of factors from 0 to 1, each times its weight, cut to a whole number: fair share of the account, age (time
-    waited over `max_age`, at most 1), size. Jobs go in order of priority, then of submission.
+    The sum of factors from 0 to 1, each times its weight, cut to a whole number: fair share of the user, age (time
+    waited over `max_age`, at most 1), size, and what does not change (`Rules.bonus`: QOS, partition, TRES, nice). Jobs
+    go in order of PriorityTier, of priority, then of submission.
 Fair Tree (https://slurm.schedmd.com/fair_tree.html)
-    The level fair share of an account is its norm shares over its effective usage, infinite before any. Accounts are
-    ranked by it, ties share a rank, and the factor is the rank over the number of users. The user root, who is in every
-    association tree and runs nothing, is one of them.
+    The level fair share of an account or user is its part of the shares over its part of the usage, among those beside
+    it, infinite before any. The tree is walked in that order, and the factor of a user is its rank over the number of
+    users; see `slurm_priority.rank`.
 Usage (PriorityDecayHalfLife and PriorityCalcPeriod of https://slurm.schedmd.com/slurm.conf.html)
-    GPU-seconds, halved every `half_life`. Usage, ranks and ages are computed every `calc_period` and stand still in
-    between; a new job gets the rank of the last time. As `sshare` shows it of a running Slurm, what a job used since
-    the last computation is added when it ends, or at the next one, times the decay over the time that it ran since.
+    GPU-seconds, or billing units (`Rules.charge`), halved every `half_life`. Usage, ranks and ages are computed every
+    `calc_period` and stand still in between; a new job gets the rank of the last time. As `sshare` of a running Slurm
+    shows, what a job used since the last computation is added when it ends, or at the next one, times the decay over
+    the time that it ran since.
 Two schedulers (https://slurm.schedmd.com/sched_config.html)
-    The main one starts jobs in order of priority up to the first that does not fit. Backfill goes on behind it: each
-    job that cannot start reserves nodes for the time at which it will, by the time limits of those that run, and one
-    behind it may start if it ends before. See `slurm_backfill`. With EASY only the first job reserves
-    (`bf_job_part_count_reserve=1`), with `none` nobody starts behind it.
+    The main one starts jobs in order of priority up to the first of each partition that does not fit, whose nodes the
+    jobs behind it may not have. Backfill goes on behind it: each job that cannot start reserves nodes for the time at
+    which it will, by the time limits of those that run, and one behind it may start if it ends before. See
+    `slurm_backfill`. With EASY only the first job of each partition reserves (`bf_job_part_count_reserve=1`), with
+    `none` nobody starts behind it.
 Limits (https://slurm.schedmd.com/resource_limits.html)
-    A job that would bring its account above GrpTRES=gres/gpu is passed over until it no longer does.
+    A job that would bring a limit above its number is passed over until it no longer does: it stops no partition and
+    reserves nothing. See `Rules.cap`; without rules, `limit` is GrpTRES=gres/gpu of each account.
 
-An account is a tenant, its shares are the tenant's weight. Nothing is preempted.
+Without rules, an account is a tenant with one user, its shares are the tenant's weight, and the user root, who is in
+every association tree and runs nothing, is beside them. Nothing is preempted.
 
-Departures: accounts are one level, and users inside them are not ranked; of the sizes in the size factor, nodes and
-CPUs, GPUs stand for the CPUs; a job gets as few nodes as hold its gang, the same number of GPUs on each. Both run
-at every round. Slurm's run in turns (`sched_interval`, 60 s by default, and `bf_interval`, 30 s), the main one also
-after what happens, at most every 3 s. With 2 s for either, GPUs that become free wait 1 s for the next pass on average:
-so they do in a log in whole seconds under rounds of 2.5 s, but half a second under rounds of 2 s. Backfill looks again
-when a job came, started or ended or ranks are new, not at every round.
+Departures: of the sizes in the size factor, nodes and CPUs, GPUs stand for the CPUs; the GPUs of a gang are the same on
+each of its nodes. Both schedulers run at every round where `sched_interval` and `bf_interval` do not say else. In Slurm
+they run in turns (60 s and 30 s by default), the main one also after what happens, at most every 3 s. With 2 s for
+either, GPUs that become free wait 1 s for the next pass on average: so they do in a log in whole seconds under rounds
+of 2.5 s, but half a second under rounds of 2 s. A pass takes no time, so none is cut short (`bf_continue`), and is left
+out where no job came, started or ended and no ranks are new since the last one.
 """
 
 from __future__ import annotations
@@ -222,7 +227,7 @@ def is_over_limit(s: View, p: Parameters, taken: F, j: int) -> bool:
         return True
     for k in range(s.rules.caps.shape[1]):
         c = s.rules.caps[j, k]
-        if c >= 0 and taken[c] + s.rules.takes[j, k] > s.rules.cap[c]:
+        if c >= 0 and s.rules.binds[j, k] and taken[c] + s.rules.takes[j, k] > s.rules.cap[c]:
             return True
     return False
 

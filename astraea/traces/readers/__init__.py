@@ -56,8 +56,8 @@ def read_trace(
         Of `submit_time` and `duration` in ``tiresias-csv``; needed where the header does not tell it. It wins over
         the header.
     weights : path or mapping, optional
-        Tenant weights: a two-column share file with a header (tenant, weight), what ``sshare -P -a`` printed, or a
-        mapping. Every tenant of the trace must be in it.
+        Tenant weights: a share file with a header (tenant, weight, and maybe a tree, see `shares.read_shares`), what
+        ``sshare -P -a`` printed, or a mapping. Every tenant of the trace must be in it.
     name : str, optional
         Name of the trace; by default that of the file or folder.
     throughputs : path, optional

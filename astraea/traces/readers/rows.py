@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -85,7 +85,7 @@ def tenant_of(path: Path, *endings: str) -> str:
     return next((name.removesuffix(end) for end in endings if name.endswith(end)), name) or path.name
 
 
-def assemble(found: Rows, name: str, weights: Mapping[str, float] | None, strict: bool = True) -> Trace:
+def assemble(found: Rows, name: str, weights: dict[str, float] | None, strict: bool = True) -> Trace:
     """Make the trace of checked rows; tenants have equal weights if none are given.
 
     A row whose identifier an earlier job has is refused, or set aside if not `strict`.
@@ -113,7 +113,7 @@ def assemble(found: Rows, name: str, weights: Mapping[str, float] | None, strict
     used = pd.DataFrame({c: rows.pop(c).iloc[kept] for c in columns})  # a million rows need the memory
     used = used.fillna({"weight": 1.0, "sensitivity": 1.0, "state": STATES[0]})
     return Trace.from_frame(
-        used, name=name, weights=None if weights is None else dict(weights), origin=found.origin, excluded_jobs=aside,
+        used, name=name, weights=weights, origin=found.origin, excluded_jobs=aside,
         recorded=found.recorded, details=None if details is None else details.iloc[kept],
         places=Places(len(kept), lambda row: where[kept[row]]),
     )  # fmt: skip

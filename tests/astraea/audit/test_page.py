@@ -10,21 +10,24 @@ from functools import cache
 from html import unescape
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from recorded_logs import recorded
 from shell import GOOD, clean, refused
-from slurm_logs import HEAD, in_seconds, played, sacct
+from slurm_logs import HEAD, in_seconds, played, sacct, two_years
 from workloads import few
 
 from astraea.audit.audit import anonymous, audit, with_those_who_wait
 from astraea.audit.page import change, short, write
 from astraea.audit.parts import cells_of, table_of
+from astraea.audit.pictures import fairness, load
 from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
+from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
 
 TABLES = ("load", "lease_terms", "overview", "owed", "waits", "waits_by_month", "waits_by_size", "waits_by_tenant")
@@ -126,6 +129,29 @@ def test_a_gap_in_a_long_log_has_its_date() -> None:
     found = audit(trace, Cluster(1, 4), get_policy("fifo"), ["fifo"])
     gap = next(line for line in short(found, "") if line.startswith("The largest gap"))
     assert gap == "The largest gap: on day 3 (from 2026-03-03), b was owed 48 GPU-hours and got 0."
+
+
+@pytest.mark.parametrize("days", [0.001, 0.2, 4.9, 40, 250, 1400, 4000])
+def test_the_dates_below_a_picture_are_few(days: float) -> None:
+    table = pd.DataFrame({"time": np.linspace(0, days * 86_400, 11), "held": 1.0, "wanted": 2.0})
+    fig = load(table, 8, pd.Timestamp("2026-11-26 13:17:05"))
+    labels = [label.get_text() for label in fig.axes[1].get_xticklabels()]
+    plt.close(fig)
+    assert 2 <= len(labels) <= 8 and all(labels)
+
+
+def test_forty_accounts_and_two_years(tmp_path: Path) -> None:
+    trace, cluster = two_years(1_500)
+    (tmp_path / "log.txt").write_text(sacct(trace, played(trace, cluster)))
+    found = audit(read_trace(tmp_path / "log.txt"), cluster, get_policy("fifo"), ["fifo"])
+    write(found, "", tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    assert len(trace.tenants) == 40
+    assert "<summary>30 more</summary>" in page and "<td>computational-biology-and-medicine-37</td>" in page
+    fig = fairness(found.owed, found.period)
+    names = [label.get_text() for label in fig.axes[0].get_yticklabels()]
+    plt.close(fig)
+    assert len(set(names)) == 40 and max(map(len, names)) <= 20
 
 
 def test_a_long_table_is_folded() -> None:

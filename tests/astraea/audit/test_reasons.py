@@ -101,7 +101,7 @@ def test_limits_that_are_known_explain_what_slurm_calls_a_limit() -> None:
     site = read_site([folder / name for name in ("slurm.conf", "accounts.txt", "qos.txt", "nodes.txt")])
     blind, sighted = of_real(folder / "sacct.txt"), of_real(folder / "sacct.txt", site)
     assert (blind[0]["told"] == Told.LIMIT).sum() == (sighted[0]["told"] == Told.LIMIT).sum() == 36
-    assert blind[1] < 0.5 and sighted[1] > 0.85
+    assert blind[1] == pytest.approx(28 / 64) and sighted[1] >= 0.9
     limited = sighted[0][sighted[0]["cause"] == Cause.QUOTA]
     assert len(limited) > 20 and (limited["told"] == Told.LIMIT).all()
 

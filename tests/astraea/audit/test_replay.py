@@ -20,7 +20,7 @@ from astraea.traces.readers import read_trace
 
 MAKE_LOG = ROOT / "tests" / "slurm" / "make_log.py"
 DATA = ROOT / "tests" / "data" / "slurm"
-SETTINGS = "slurm.conf", "config.txt", "nodes.txt", "partitions.txt", "accounts.txt", "qos.txt"
+SETTINGS = "slurm.conf", "config.txt", "nodes.txt", "partitions.txt", "accounts.txt", "assoc.txt", "qos.txt"
 
 CONF = """\
 PriorityDecayHalfLife={half_life}
@@ -40,7 +40,7 @@ class Log(NamedTuple):
     nodes: int
     gpus: int
     half_life: str
-    in_order: float = 0.9
+    in_order: float = 0.91
     wait: float = 0.1
 
     def settings(self, folder: Path) -> list[Path]:
@@ -59,11 +59,14 @@ LOGS = {
     "three_accounts": Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, "00:20:00"),
     "small_nodes": Log({"a": 4, "b": 2, "c": 1, "d": 1}, 6, 4, "00:05:00"),
     "short_half_life": Log({"red": 3, "green": 1, "blue": 1}, 4, 8, "00:03:00"),
-    "long_queue": Log({"a": 4, "b": 2, "c": 1, "d": 1}, 6, 4, "00:20:00", in_order=0.87),
-    "short_jobs": Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, "00:10:00", wait=0.12),
+    "long_queue": Log({"a": 4, "b": 2, "c": 1, "d": 1}, 6, 4, "00:20:00"),
+    "short_jobs": Log({"vision": 3, "speech": 2, "nlp": 1}, 4, 8, "00:10:00"),
 }
 SHARED = Log({"vision": 2, "speech": 1, "nlp": 1}, 4, 8, "00:10:00")
-WITH_SETTINGS = {"two_kinds": (0.9, 0.1), "tree": (0.9, 0.1), "limits": (0.8, 0.15)}
+WITH_SETTINGS = {
+    "two_kinds": (0.92, 0.1), "two_kinds_more": (0.91, 0.1), "tree": (0.86, 0.1), "tree_deep": (0.88, 0.1),
+    "limits": (0.85, 0.1), "mixed": (0.84, 0.1),
+}  # fmt: skip
 """Logs with all settings, and what is asked: pairs in order, and the error of the average wait."""
 
 
@@ -95,7 +98,7 @@ def test_replay_of_a_real_slurm(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", WITH_SETTINGS)
 def test_replay_with_the_settings_of_the_cluster(name: str) -> None:
     at = DATA / name
-    settings = [at / file for file in SETTINGS]
+    settings = [at / file for file in SETTINGS if (at / file).exists()]
     found = replayed(at / "sacct.txt", settings)
     assert found.waited >= 65
     holds(found, *WITH_SETTINGS[name])

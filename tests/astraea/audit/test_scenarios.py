@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from recorded_logs import recorded
-from workloads import few
+from workloads import crowd, few
 
 from astraea.audit import scenarios
 from astraea.audit.scenarios import calibration, in_order
@@ -131,3 +132,13 @@ def test_calibration_compares_the_jobs_that_both_have() -> None:
     assert "gives 3.5 times as much waiting as the log shows" in slower._replace(replayed=35.0).sentence
     log = observed(recorded("a1 8 0 0 10"), CLUSTER)
     assert calibration(log, log).sentence.startswith("Nobody waited in the log")
+
+
+def test_the_use_of_a_cluster_by_the_hour_is_that_of_its_leases() -> None:
+    w = crowd()
+    result = simulate(w.trace, w.cluster, "astraea", settings=w.settings, keep_log=True)
+    hourly = replace(result, grants=None)
+    for until in (HOUR, 3 * HOUR, result.makespan):
+        assert scenarios.use(hourly, until) == pytest.approx(scenarios.use(result, until))
+    assert scenarios.use(hourly, 2.5 * HOUR) == pytest.approx(scenarios.use(result, 2.5 * HOUR), rel=0.02)
+    assert math.isnan(scenarios.use(hourly, 0.0))

@@ -161,8 +161,12 @@ def test_limits(tmp_path: Path) -> None:
     }  # fmt: skip
     ours, doubts = found(site, trace_of(*(job for job, _ in jobs.values())))
     for k, (name, (_, expected)) in enumerate(jobs.items()):
-        pairs = [(take, ours.cap[c]) for take, c in zip(ours.takes[k], ours.caps[k], strict=True) if c >= 0]
+        of = zip(ours.takes[k], ours.caps[k], ours.binds[k], strict=True)
+        pairs = [(take, ours.cap[c]) for take, c, binds in of if c >= 0 and binds]
         assert sorted(pairs) == sorted(expected), name
+    # jobs of a QOS that sets GrpTRES count in that of the account, too
+    sci = int(np.flatnonzero(ours.cap == 10)[0])
+    assert ((ours.caps == sci) & (ours.takes > 0)).any(axis=1).all()
     assert doubts == [
         "1 job ran above a limit of the settings, the first above 4 gres/gpu of qos; such limits are left out for "
         "these jobs."

@@ -175,7 +175,7 @@ def test_the_twin_agrees_under_rules(backfill: str, seed: int) -> None:
         held |= {"jobs of a/v": 1.0} if user == "a/v" else {}
         held |= {"high": float(demand)} if is_high else {}
         twins.append(Job(
-            k, account, demand, times[0], times[1], times[2], user=user, caps=held,
+            k, account, demand, times[0], times[1], times[2], user=user, caps=held, free_of="b" if is_high else "",
             partition="high" if is_high else "all", tier=int(is_high),
             allowed=frozenset(classes[int(rng.choice([1, 2] if is_high else [0, 0, 3]))]),
             asks=int(rng.choice([0, 0, 0, 2])) if demand > 1 else 0, charge=demand * float(rng.integers(1, 4)),
@@ -195,6 +195,7 @@ def test_the_twin_agrees_under_rules(backfill: str, seed: int) -> None:
         cap=np.array([*caps.values()]),
         caps=np.array([[place[c] for c in j.caps] + [-1] * (3 - len(j.caps)) for j in twins]),
         takes=np.array([[*j.caps.values()] + [0.0] * (3 - len(j.caps)) for j in twins]),
+        binds=np.array([[c != j.free_of for c in j.caps] + [True] * (3 - len(j.caps)) for j in twins]),
         partition=np.array([int(j.partition == "high") for j in twins]),
         partition_nodes=np.array([[True] * len(sizes), [node in high for node in range(len(sizes))]]),
         tier=np.array([j.tier for j in twins]),

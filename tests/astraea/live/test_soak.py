@@ -88,15 +88,17 @@ def resume() -> None:
 
 
 def check(here: Site, outages: Sequence[tuple[float, float]]) -> None:
-    """No job is lost or runs twice at once, and leases are as long as its runs.
+    """No job is lost or runs twice at once, leases are as long as its runs, and no more GPUs run under them than are.
 
     A slurmctld that is killed just after it was told to requeue a job may forget that: the job has failed then. What it
     takes to run is charged, until it hears of the end. A start that it has forgotten is charged until it is back, if a
-    round has seen it, and what the job does then is not; if it starts the job again at once, the lease goes on.
+    round has seen it, or has tried to start the job again, and what the job does then is not; if it does start it again
+    at once, the lease goes on.
     """
     with closing(open_to_read(here.state)) as db:
         leases = all_leases(db)
     by_slurm, found = here.runs(), Counter[str]()
+    held: list[tuple[float, int]] = []
     for job in here.jobs:
         words = " ".join(line.split()[0] for line in lines(job))
         ends = [part.count("done") for part in words.split("start")]
@@ -113,7 +115,7 @@ def check(here: Site, outages: Sequence[tuple[float, float]]) -> None:
             again = [end for start, end in own if any(0 < start - back < UNSAVED for _, back in outages)]
             is_forgotten = any(
                 killed - UNSAVED < chain.start < killed + SAME
-                and (chain.over < back + SAME or any(abs(chain.over - end) < SAME + LEAVES for end in again))
+                and (chain.over < back + UNSAVED or any(abs(chain.over - end) < SAME + LEAVES for end in again))
                 for killed, back in outages
             )
             assert told or is_forgotten or chain.over - chain.start <= chain.slack, f"{chain} of\n{all_of_it}"
@@ -122,16 +124,15 @@ def check(here: Site, outages: Sequence[tuple[float, float]]) -> None:
             is_known = any(start < chain.over + SAME and chain.start < end + SAME for chain in mine)
             is_forgotten = any(killed - UNSAVED < start < back + UNSAVED for killed, back in outages)
             assert is_known or is_forgotten, f"{start} to {end} of\n{all_of_it}"
+            spans = [(max(start, chain.start), min(end, chain.over)) for chain in mine]
+            held += [change for began, over in spans if began < over
+                     for change in ((began, job.demand), (over, -job.demand))]  # fmt: skip
             found["runs charged" if is_known else "runs not charged: forgotten"] += 1
         found["jobs"] += 1
         found["jobs done twice"] += sum(ends) > 1
         found["jobs taken to have failed"] += sum(ends) == 0
     print(dict(found))
-    held = sorted(
-        change for lease in leases if lease.outcome != "not started"
-        for change in ((max(lease.granted, lease.started), lease.demand), (lease.over, -lease.demand))
-    )  # fmt: skip
-    assert max(accumulate(gpus for _, gpus in held)) <= NODES * GPUS
+    assert max(accumulate(gpus for _, gpus in sorted(held))) <= NODES * GPUS
 
 
 class Chain(NamedTuple):

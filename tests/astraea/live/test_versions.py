@@ -6,6 +6,7 @@ The answers were recorded by tests/slurm/record_answers.py; ``24.11-v0.0.41`` ar
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
 from pathlib import Path
@@ -15,6 +16,7 @@ import pandas as pd
 import pytest
 from places import ROOT
 
+from astraea.core.units import DAY
 from astraea.live.answers import Job, jobs_of, nodes_of, runs_of
 from astraea.live.slurm import Slurm
 from astraea.traces.columns import DETAILS
@@ -39,7 +41,9 @@ def alike(job: Job) -> tuple[Any, ...]:
     """All of a job but the names of its nodes; which times it has, not when; why it waits, if it does."""
     times = {time: float(getattr(job, time) > 0) for time in ("submit", "eligible", "start", "end")}
     reason = job.reason if job.state == "PENDING" else ""
-    return job._replace(**times, reason=reason, on_nodes=dict(enumerate(job.on_nodes.values())))  # type: ignore[arg-type]
+    limit = 0.0 if math.isnan(job.time_limit) or job.time_limit == 365 * DAY else job.time_limit  # no limit, by version
+    on_nodes = dict(enumerate(job.on_nodes.values()))
+    return job._replace(**times, reason=reason, time_limit=limit, on_nodes=on_nodes)  # type: ignore[arg-type]
 
 
 def test_jobs_are_those_of_the_oldest_version(version: str) -> None:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from places import ROOT
 from schedules import jobs, trace_of
@@ -14,6 +15,7 @@ from astraea.audit.audit import anonymous
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.rules import checked, no_rules
 from astraea.core.errors import InputError
+from astraea.traces.readers import read_trace
 from astraea.traces.readers.shares import read_shares
 from astraea.traces.trace import Trace
 from astraea.traces.tree import Shares
@@ -29,12 +31,12 @@ WEIGHTS = {"astro": 1 / 2, "bio": 1 / 4, "cs": 1 / 4}
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Trace:
-    """Three jobs of the tenants of the file."""
-    path = tmp_path / "shares.csv"
-    path.write_text(FILE)
-    rows = jobs("c0 1 0 10", "b1 1 0 10", "a2 1 5 10")
-    names = {"a": "astro", "b": "bio", "c": "cs"}
-    return trace_of([row | {"tenant": names[row["tenant"]]} for row in rows], read_shares(path))
+    """Three jobs of the tenants of the file, read from files as a user has them."""
+    (tmp_path / "shares.csv").write_text(FILE)
+    names, columns = {"a": "astro", "b": "bio", "c": "cs"}, {"tenant": "user", "demand": "num_gpu"}
+    rows = pd.DataFrame(jobs("c0 1 0 10", "b1 1 0 10", "a2 1 5 10")).drop(columns="deadline")
+    rows.assign(tenant=rows["tenant"].map(names)).rename(columns=columns).to_csv(tmp_path / "jobs.csv", index=False)
+    return read_trace(tmp_path / "jobs.csv", time_unit="s", weights=tmp_path / "shares.csv")
 
 
 def test_a_tree_is_read_and_a_tenant_has_the_share_that_it_gives_it(trace: Trace) -> None:
