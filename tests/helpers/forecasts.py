@@ -37,7 +37,7 @@ WITHOUT_SETTINGS = {
     "short_jobs": ({"vision": 3.0, "speech": 2.0, "nlp": 1.0}, Cluster(4, 8), 600),
     "shared": ({"vision": 2.0, "speech": 1.0, "nlp": 1.0}, Cluster(4, 8), 600),
 }
-WITH_SETTINGS = "two_kinds", "tree", "limits"
+WITH_SETTINGS = "tree", "two_kinds", "limits", "tree_deep", "two_kinds_more", "mixed"
 WAITED = 10.0
 """A job that waited for longer did not start at once [s]."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from forecasts import log, measured
+from forecasts import WAITED, log, measured
 from recorded_logs import recorded
 
 from astraea.cli.main import main
@@ -137,12 +137,12 @@ def test_nothing_of_the_future_is_known() -> None:
     assert np.array_equal(seen.rules.usage, same.rules.usage)
 
 
-@pytest.mark.parametrize("name", ["tree", "two_kinds"])
+@pytest.mark.parametrize("name", ["tree_deep", "two_kinds_more"])
 def test_intervals_hold_what_they_promise(name: str) -> None:
     """On logs that had no part in choosing `WIDER`; 30 forecasts of which 80 % are right have 7 % of noise."""
     found = measured(*log(name), forecasts=30, draws=20)
     assert PROMISE - 0.08 <= found.inside.mean()
-    waited = found.true > 10
+    waited = found.true > WAITED
     assert waited.sum() >= 15
-    # an interval that were always right would say nothing: half of them are shorter than the longest wait
-    assert np.median((found.high - found.low)[waited]) < found.true.max()
+    # from now to for ever is always right, and says nothing
+    assert np.median((found.high - found.low)[waited]) < 5 * np.median(found.true[waited])
