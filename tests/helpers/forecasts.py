@@ -28,7 +28,7 @@ from astraea.traces.trace import Trace
 
 DATA = ROOT / "tests" / "data" / "slurm"
 SHARED = ROOT.parent / "shared" / "reference" / "slurm" / "sacct.txt"
-SETTINGS = "config.txt", "nodes.txt", "partitions.txt", "accounts.txt", "qos.txt"
+SETTINGS = "slurm.conf", "config.txt", "nodes.txt", "partitions.txt", "accounts.txt", "assoc.txt", "qos.txt"
 WITHOUT_SETTINGS = {
     "three_accounts": ({"vision": 3.0, "speech": 2.0, "nlp": 1.0}, Cluster(4, 8), 1200),
     "small_nodes": ({"a": 4.0, "b": 2.0, "c": 1.0, "d": 1.0}, Cluster(6, 4), 300),
@@ -89,7 +89,8 @@ def log(name: str) -> tuple[Trace, Cluster, Policy, Rules]:
         assert trace.origin is not None
         policy = get_policy("slurm")(half_life=half_life, clock_offset=trace.origin.second)
         return trace, cluster, policy, no_rules(trace, cluster)
-    site, trace = read_site([DATA / name / file for file in SETTINGS]), read_trace(DATA / name / "sacct.txt")
+    files = [DATA / name / file for file in SETTINGS]
+    site, trace = read_site([file for file in files if file.exists()]), read_trace(DATA / name / "sacct.txt")
     assert site.cluster is not None
     plan = plan_of(site, trace, "slurm", {}, site.cluster)
     assert plan.rules is not None
