@@ -119,8 +119,8 @@ def change(found: Audit) -> str:
         return "Nobody waited, so there is nothing to change."
     if abs(found.calibration.error) > FAR:
         mend = (
-            "Before you choose a scheduler by this page, mend the replay: it is too far from the log. Name the "
-            "scheduler that the cluster has, with its parameters (--scheduler, --param)."
+            "Before you choose a scheduler by this page, mend the replay: it is too far from the log. Give the "
+            "settings of the cluster (--slurm-conf), or the scheduler that it has (--scheduler, --param)."
         )
         if found.left_out > 0.05 * len(found.trace):
             mend += " Jobs larger than the whole share of their tenant are not in it: take larger tenants (--tenant)."
