@@ -48,7 +48,7 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     "no command": ([], ["Missing command"]),
     "unknown command": (["simulat"], ["No such command 'simulat'"]),
     "bad row": (
-        ["simulate", "row.csv", *UNIT, *NODES],
+        ["simulate", "row.csv", "--strict", *UNIT, *NODES],
         ["row.csv, line 3: num_gpu must be a whole number of GPUs from 0", 'got "2x"'],
     ),
     "tenant without a share": (
