@@ -111,7 +111,11 @@ def audit(
         "jobs": {str(name): int(n) for name, n in was.jobs["tenant"].value_counts().items()},
     }
 
-    common, aside = split_off_impossible(trace, cluster, rules=rules)
+    try:
+        common, aside = split_off_impossible(trace, cluster, rules=rules)
+    except InputError as error:
+        hint = "take larger tenants (--tenant), or give the nodes that there are (--nodes)"
+        raise InputError(f"{error}; {hint}") from None
     theirs = None if rules is None else rules.of(np.flatnonzero(np.isin(trace.job_id, common.job_id)))
     shown = _of(was, common) if len(aside) else was
     rows = [scenarios.overview_row(AS_IT_WAS, shown)]

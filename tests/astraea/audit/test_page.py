@@ -201,6 +201,8 @@ def test_a_tenant_whose_jobs_all_wait_is_owed_something() -> None:
     assert lines[-1] == "With 1 job, the means say little: look at the intervals before you act."
     with pytest.raises(InputError, match="tenant 'c' has a job that waits still, and no share"):
         with_those_who_wait(recorded("a1 8 0 0 100", "b1 4 0 0 9", "c1 4 10", weights={"a": 1, "b": 2}))
+    with pytest.raises(InputError, match=r"no job fits .* 8 GPUs; .* quota .*; take larger tenants"):
+        audit(recorded("a1 8 0 0 100", "b1 8 0 100 109"), Cluster(1, 8), get_policy("fifo"), [])
 
 
 def test_a_cluster_where_nobody_waits(tmp_path: Path) -> None:
