@@ -1,6 +1,7 @@
 """What a simulation reads of a cluster's own configuration, resolved per job: nodes, tree of tenants, limits, priority.
 
-Every policy keeps to the nodes on which a job may run. The rest is of those that have a tree of tenants, or limits.
+Every policy keeps to the nodes on which a job may run, but `hived`, which refuses such rules. The rest is
+for policies that have a tree of tenants, or limits.
 """
 
 from __future__ import annotations
