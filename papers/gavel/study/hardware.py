@@ -18,9 +18,11 @@ from astraea.plots.style import REFERENCE, log_ticks, look
 MARKS: Final[dict[str, dict[str, Any]]] = {
     "cluster": PUBLISHED | {"label": "cluster"},
     "their simulator": {"marker": "D", "linestyle": "", "color": "#222222", "markersize": 3.5},
-    "here": {"marker": "o", "linestyle": "", "color": "#D55E00", "markersize": 5},
-    "as their simulator": {"marker": "s", "linestyle": "", "color": "#0072B2", "markersize": 4.5},
-}
+    "here": {"marker": "o", "linestyle": "", "color": "#888888", "markersize": 5},
+    "as their simulator": {
+        "marker": "s", "linestyle": "", "color": "#0072B2", "markersize": 4.5, "markerfacecolor": "white",
+    },
+}  # fmt: skip
 """How each source is drawn, as Table 3."""
 
 PANELS: Final = (
@@ -42,7 +44,9 @@ def sources(summary: pd.DataFrame) -> Figure:
         ax.set_ylim(len(names) - 0.4, -0.6)
         ax.set_xlim(0, 1.06 * float(summary[column].max()) / unit)
         ax.set_xlabel(text)
-        charts.title(ax, f"({'abcd'[k]})")
+        wide = summary.pivot_table(index="policy", columns="source", values=column)[list(MARKS)].dropna()
+        off = (wide["as their simulator"] / wide["cluster"] - 1).abs().median()
+        charts.title(ax, f"({'abcd'[k]}) as their simulator: {100 * off:.0f} % off")
     charts.legend(fig, columns=4)
     return fig
 

@@ -13,6 +13,7 @@ from matplotlib.ticker import PercentFormatter
 
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
+from astraea.plots.dots import SEED
 from astraea.plots.style import REFERENCE, look, name_axis, style
 from papers.gavel.study.tables import times_less
 
@@ -21,45 +22,58 @@ TYPES: Final = (("#0072B2", "o"), ("#E69F00", "s"), ("#009E73", "D"))
 
 
 class Factor(NamedTuple):
-    """How many times smaller than under the baseline something is under a better policy, as published."""
+    """How many times smaller than under the baseline something is under a better policy, as published if it is."""
 
     baseline: str
     better: str
-    value: float
+    value: float = float("nan")
+
+
+JCT: Final = "Average JCT [h]"
 
 
 def over_load(
     table: pd.DataFrame, shares: pd.DataFrame, trace: str, factors: Sequence[Factor], fairness: Factor | None = None
 ) -> Figure:
-    """Average JCT over the rate of arrival, and how JCTs or finish-time fairness are distributed at the highest rate.
+    """Draw average JCT over the rate of arrival, its ratios, and the distribution at the highest rate.
 
-    `table` and `shares` are as of `tables.load_figures`, one row per run, and the points of `ecdf` of its jobs.
-    Published are the `factors` of average JCT, and that of average finish-time `fairness`.
+    `table` and `shares` are those of `tables.load_figures`, one row per run, and the points of `ecdf` of its jobs.
+    The published `factors` are of average JCT at high load, `fairness` that of average finish-time fairness; without
+    factors every policy is compared with the first.
     """
-    fig, axes = charts.panels(columns=2, width=3.5, height=2.6)
-    charts.lines(table, "jobs_per_hour", "average_jct", by="policy", ax=axes[0])
-    room(axes[0])
-    mark_factors(table, "average_jct", factors, axes[0])
+    fig, axes = charts.panels(columns=3, width=2.6, height=3.3)
+    in_hours(table, "jobs_per_hour", "average_jct", axes[0])
+    first, *others = charts.ordered(table["policy"])
+    ratios = [("average_jct", factor) for factor in factors or [Factor(first, other) for other in others]]
+    draw_ratios(table, ratios + ([("average_ftf", fairness)] if fairness else []), axes[1])
     value = "finish_time_fairness" if "finish_time_fairness" in shares else "jct"
-    charts.cdf(shares, value, by="policy", ax=axes[1], log=True)
+    top = f"{table['jobs_per_hour'].max():g} jobs/h"
     if value == "finish_time_fairness":
-        axes[1].axvline(1, **REFERENCE)
-        axes[1].text(1.04, 0.04, "1/n of the cluster", fontsize=7)
-        if fairness is not None:
-            baseline, better, paper = fairness
-            ratio = times_less(table, "average_ftf", baseline, [better])[better].max()
-            text = f"average, {look(better).label}:\npaper {paper:g}×, here {ratio:.2g}×"
-            axes[1].text(
-                0.02, 0.9, text, transform=axes[1].transAxes, fontsize=7, color=look(better).color, va="center"
-            )
-        low, high = axes[1].get_xlim()
-        marks = [2.0**k for k in range(-4, 12) if low <= 2.0**k <= high]
-        axes[1].set_xticks(marks, [f"{mark:g}" for mark in marks])
-        axes[1].minorticks_off()
+        charts.cdf(shares, value, by="policy", ax=axes[2], log=True)
+        charts.named_line(axes[2], 1, "1/n of the cluster")
+        marks = [2.0**k for k in range(-4, 12)]
+    else:
+        charts.cdf(shares.assign(hours=shares["jct"] / 3600), "hours", by="policy", ax=axes[2], log=True)
+        axes[2].set_xlabel("JCT [h]")
+        marks = [10.0**k for k in range(-2, 6)]
+    low, high = axes[2].get_xlim()
+    axes[2].set_xticks(marks, [f"{mark:g}" for mark in marks])
+    axes[2].set_xlim(low, high)
+    axes[2].minorticks_off()
     charts.title(axes[0], f"(a) {trace}")
-    charts.title(axes[1], f"(b) at {table['jobs_per_hour'].max():g} jobs/h")
+    charts.title(axes[1], f"(b) the gain, at {top}")
+    charts.title(axes[2], f"(c) jobs at {top}")
     charts.legend(fig)
     return fig
+
+
+def in_hours(
+    table: pd.DataFrame, x: str, column: str, ax: Axes, text: str = JCT, *, each: bool = False
+) -> None:  # fmt: skip
+    """Draw a time [s] in hours, the unit of all of Gavel's figures, from 0; `each` is as in `charts.lines`."""
+    charts.lines(table.assign(**{text: table[column] / 3600}), x, text, by="policy", ax=ax, each=each)
+    ax.set_ylabel(text)
+    room(ax)
 
 
 def room(ax: Axes) -> None:
@@ -67,44 +81,77 @@ def room(ax: Axes) -> None:
     ax.set_ylim(0, 1.1 * ax.get_ylim()[1])
 
 
-def mark_factors(table: pd.DataFrame, column: str, factors: Sequence[Factor], ax: Axes) -> None:
-    """Arrows from a baseline's mean, where its distance is largest, to where the published factor would lead."""
-    means = table.pivot_table(index="jobs_per_hour", columns="policy", values=column)
-    rates = means.index.to_numpy(float)
+def draw_ratios(table: pd.DataFrame, ratios: Sequence[tuple[str, Factor]], ax: Axes) -> None:
+    """Draw how many times smaller the means over seeds are than a baseline's, and at the highest rate the paper's.
+
+    Each is a column of `table` and a factor; small dots are seeds. A second column has a dashed line.
+    """
+    texts = {"average_ftf": "fairness", "high_jct": "weight 5", "low_jct": "weight 1"}
+    top = 1.0
     with style():
-        for k, (baseline, better, paper) in enumerate(factors):
-            ratios, color = (means[baseline] / means[better]).to_numpy(), look(better).color
-            largest = int(ratios.argmax())
-            at, top = rates[largest] - 0.025 * k * np.ptp(rates), float(means[baseline].iloc[largest])
-            ax.annotate("", (at, top / paper), (at, top), arrowprops={"arrowstyle": "-|>", "color": color, "lw": 0.8})
-            ax.text(0.98, 0.03 + 0.08 * k, f"{look(better).label}: paper {paper:g}×, here {ratios[largest]:.2g}×",
-                    transform=ax.transAxes, fontsize=7, color=color, ha="right")  # fmt: skip
+        for k, (column, (baseline, better, paper)) in enumerate(ratios):
+            here, is_second = look(better), column not in ("average_jct", "high_jct")
+            means = times_less(table, column, baseline, [better])[better]
+            seeds = table.pivot_table(index=["jobs_per_hour", "seed"], columns="policy", values=column)
+            each = (seeds[baseline] / seeds[better]).dropna()
+            ax.plot(means.index, means, marker="o" if is_second else here.marker, markersize=4, color=here.color,
+                    linestyle="--" if is_second else "-")  # fmt: skip
+            if table["seed"].max() > table["seed"].min():
+                ax.plot(each.index.get_level_values("jobs_per_hour"), each, color=here.color, **SEED)
+            if np.isfinite(paper):
+                mark = {"markeredgecolor": here.color, "clip_on": False, "label": None}
+                ax.plot(means.index[-1], paper, **PUBLISHED | mark)
+                ax.plot([], [], **PUBLISHED)
+            said = f"{look(baseline).label} / {here.label}" + (f", {texts[column]}" if column in texts else "")
+            ours = f"{means.iloc[-1]:.2g}×" + (f", paper {paper:g}×" if np.isfinite(paper) else "")
+            ax.text(0.03, 0.98 - 0.15 * k, f"{said}\n{ours}", transform=ax.transAxes, fontsize=7, color=here.color,
+                    va="top")  # fmt: skip
+            top = float(np.nanmax([top, each.max(), paper]))
+        ax.axhline(1, **REFERENCE)
+        ax.set_ylim(0, top / (0.95 - 0.15 * len(ratios)))
+        ax.set_xticks(sorted(table["jobs_per_hour"].unique()))
+        ax.set_ylabel("Times lower")
+        name_axis(ax.xaxis, "jobs_per_hour")
 
 
-def averages(table: pd.DataFrame, *, width: float = 4.4, height: float = 2.8) -> Figure:
-    """Average JCT over load, in one panel (Figs 13b and 14)."""
-    fig, ax = charts.panels(width=width, height=height)
-    charts.lines(table, "jobs_per_hour", "average_jct", by="policy", ax=ax)
+def averages(table: pd.DataFrame, *, height: float = 2.8) -> Figure:
+    """Draw average JCT over load, and its change from the reference of the same seed (Figs 13b and 14).
+
+    The reference is the ideal execution, or the measured pairs.
+    """
+    fig, axes = charts.panels(columns=2, width=3.5, height=height)
+    in_hours(table, "jobs_per_hour", "average_jct", axes[0], each=True)
+    base = next(name for name in ("ideal", "oracle") if name in set(table["policy"]))
+    keys = ["jobs_per_hour", "seed"]
+    reference = table[table["policy"] == base].set_index(keys)["average_jct"].rename("reference")
+    change = table.join(reference, on=keys)
+    change["change"] = 100 * (change["average_jct"] / change["reference"] - 1)
+    charts.lines(change, "jobs_per_hour", "change", by="policy", ax=axes[1], each=True)
+    most = change.groupby(["policy", "jobs_per_hour"])["change"].mean().drop(base).groupby("policy").max()
+    spread = 0.1 * float(np.ptp(change["change"]))
+    axes[1].set_ylim(min(0.0, change["change"].min()) - spread, change["change"].max() + spread)
+    axes[1].set_ylabel("Average JCT, change [%]")
     rates = sorted(table["jobs_per_hour"].unique())
-    if any(rate != round(rate, 1) for rate in rates):
-        ax.set_xticks(rates, [f"{rate:.2f}" for rate in rates])
-    room(ax)
-    charts.legend(fig)
+    for ax in axes:
+        ax.set_xticks(rates, [f"{rate:.2g}" for rate in rates])
+    charts.title(axes[0], "(a) over load")
+    said = ", ".join(f"{most[name]:+.0f} %" for name in charts.ordered(most.index))
+    charts.title(axes[1], f"(b) against {look(base).label.lower().replace('ss', 'SS')}", f"at most {said}")
+    charts.legend(fig, columns=2)
     return fig
 
 
 def priorities(table: pd.DataFrame, high: float, low: float) -> Figure:
-    """Fig 20: jobs of weight 5 and of weight 1, with the published factors of both."""
-    fig, axes = charts.panels(columns=2, width=3.5, height=2.6)
-    parts = (("high_jct", "(a) weight 5", high), ("low_jct", "(b) weight 1", low))
-    for ax, (column, text, paper) in zip(axes, parts, strict=True):
-        charts.lines(table, "jobs_per_hour", column, by="policy", ax=ax)
-        mark_factors(table, column, [Factor("las", "las-het", paper)], ax)
+    """Fig 20: jobs of weight 5 and of weight 1, and the gains of both with the published ones."""
+    fig, axes = charts.panels(columns=3, width=2.6, height=3.0)
+    for ax, column, text in zip(axes, ("high_jct", "low_jct"), ("(a) weight 5", "(b) weight 1"), strict=False):
+        in_hours(table, "jobs_per_hour", column, ax)
         charts.title(ax, text)
-    top = 1.1 * max(ax.get_ylim()[1] for ax in axes)
-    for ax, (column, *_) in zip(axes, parts, strict=True):
-        ax.set_ylim(0, top)
-        name_axis(ax.yaxis, column)
+    for ax in axes[:2]:
+        ax.set_ylim(0, axes[1].get_ylim()[1])
+    draw_ratios(table, [("high_jct", Factor("las", "las-het", high)), ("low_jct", Factor("las", "las-het", low))],
+                axes[2])  # fmt: skip
+    charts.title(axes[2], f"(c) the gain, at {table['jobs_per_hour'].max():g} jobs/h")
     charts.legend(fig)
     return fig
 
@@ -115,7 +162,7 @@ def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
     relative = table.join(ours, on=["jobs", "seed"])
     relative["times"] = relative["makespan"] / relative["ours"]
     fig, axes = charts.panels(columns=2, width=3.5, height=2.7)
-    charts.lines(table, "jobs", "makespan", by="policy", ax=axes[0])
+    in_hours(table, "jobs", "makespan", axes[0], "Makespan [h]")
     charts.lines(relative, "jobs", "times", by="policy", ax=axes[1])
     first, second = sorted(table["jobs"].unique())[:2]
     for policy, times in published.items():
@@ -123,9 +170,10 @@ def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
         side = 2 if times > 1 else -9
         axes[1].annotate(f"paper: {times:g}×", ((first + second) / 2, times), (0, side), fontsize=7, ha="center",
                          textcoords="offset points", color=look(policy).color)  # fmt: skip
-    room(axes[0])
     axes[1].set_ylim(0.75, 1.15 * max(relative["times"].max(), *published.values()))
-    axes[1].set_ylabel("Times Makespan het.")
+    axes[1].set_ylabel("Over Makespan het.'s")
+    charts.title(axes[0], "(a) time to complete all jobs")
+    charts.title(axes[1], "(b) the same, over Makespan het.'s")
     charts.legend(fig, columns=3)
     return fig
 
@@ -136,80 +184,108 @@ def costs(bills: pd.DataFrame, cheaper: dict[str, float], missed: dict[str, floa
     `bills` has the columns policy, seed, cost [$] and missed. Published are, by policy, how many times `cheaper` than
     Max. throughput it is, and which share of deadlines it `missed`.
     """
-    fig, axes = charts.panels(columns=2, width=3.8, height=2.9)
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.9)
     names = charts.ordered(bills["policy"])
-    dearest = float(bills.loc[bills["policy"] == "max-throughput", "cost"].mean())
-    paper = {"cost": {policy: dearest / times for policy, times in cheaper.items()}, "missed": missed}
-    for ax, (column, values) in zip(axes, paper.items(), strict=True):
-        charts.bars(bills, "policy", column, ax=ax)
+    dearest = bills[bills["policy"] == "max-throughput"].set_index("seed")["cost"]
+    shown = bills.assign(share=bills["cost"] / bills["seed"].map(dearest))
+    paper = {"share": {policy: 1 / times for policy, times in cheaper.items()}, "missed": missed}
+    texts = ("(a) cost, against Max. throughput", "(b) missed deadlines")
+    for ax, (column, values), text in zip(axes, paper.items(), texts, strict=True):
+        charts.bars(shown, "policy", column, ax=ax)
         # white below the dark mark, so that it is seen on a dark bar too
         at = [names.index(policy) + 0.2 for policy in values]
         for edge, width in (("white", 3.0), ("#111111", 1.2)):
             ax.plot(at, list(values.values()), **PUBLISHED | {"markeredgecolor": edge, "markeredgewidth": width,
                     "label": "published value" if width < 2 else None, "clip_on": False})  # fmt: skip
+        ours = shown.groupby("policy")[column].mean()
+        beside = {p: f"\n(paper {100 * x:.0f} %)" for p, x in values.items()}
+        ticks = [f"{look(p).label}\n{100 * ours[p]:.0f} %{beside.get(p, '')}" for p in names]
+        ax.set_xticks(range(len(names)), ticks, fontsize=8)
         ax.set_xlabel("")
-    axes[1].set_ylim(bottom=-0.02)  # room for a mark at 0
+        ax.set_ylim(bottom=0)
+        charts.title(ax, text)
+    axes[0].set_ylabel("Cost [% of Max. throughput's]")
+    axes[1].set_ylabel("Missed deadlines [% of jobs]")
     charts.legend(fig)
     return fig
 
 
 def physical_cluster(table: pd.DataFrame) -> Figure:
-    """Table 3: a table of `physical.table3`; the paper's values above, ours below in each row."""
+    """Table 3: a table of `physical.table3`; the paper's values are above, ours below in each row."""
     fig, axes = charts.panels(columns=2, width=4.0, height=2.1)
     for ax, (trace, part) in zip(axes, table.groupby("trace", sort=False), strict=True):
         rows = np.arange(len(part))
         ax.plot(part["physical"], rows + 0.16, **PUBLISHED | {"label": "paper's cluster"})
         ax.plot(part["paper"], rows + 0.16, "D", color="#222222", markersize=3.5, label="paper's simulation")
-        ax.hlines(rows - 0.16, part["low"], part["high"], color="#D55E00", linewidth=1.2)
-        ax.plot(part["drawn"], rows - 0.16, "o", color="#D55E00", markersize=6, label="drawn jobs")
+        ax.hlines(rows - 0.16, part["low"], part["high"], color="#888888", linewidth=1.2)
+        ax.plot(part["drawn"], rows - 0.16, "o", color="#888888", markersize=6,
+                label="here, drawn jobs: mean and range over seeds")  # fmt: skip
         if part["authors"].notna().any():
-            ax.plot(part["authors"], rows - 0.16, "s", color="#0072B2", markersize=5, label="authors' jobs")
+            ax.plot(part["authors"], rows - 0.16, "s", color="#222222", markersize=5, label="here, authors' jobs")
         ax.set_yticks(rows, [look(policy).label for policy in part["policy"]])
         ax.set_ylim(-0.6, len(part) - 0.4)
         ax.set_xlim(0, 1.1 * float(np.nanmax(part[["physical", "paper", "high", "authors"]].to_numpy())))
         ax.set_xlabel(f"{part['objective'].iloc[0]} [h]")
-        charts.title(ax, str(trace))
-    charts.legend(fig)
+        ours = part["drawn"].to_numpy()
+        ends = part["physical"].to_numpy()
+        charts.title(ax, f"{trace}: {ours.max() / ours.min():.2g} times, cluster {ends.max() / ends.min():.2g}")
+    charts.legend(fig, columns=2)
     return fig
 
 
 def colocation(table: pd.DataFrame) -> Figure:
-    """Fig 15: a table of `tables.colocation`; cells that cannot share a GPU are orange."""
+    """Fig 15: a table of `tables.colocation`; jobs that do not fit on one GPU together are orange."""
     fig, ax = charts.panels(width=7.0, height=5.2)
     charts.heatmap(table, "beside", "job", "normalized", ax, is_part=True)
     ax.grid(visible=False)
     ax.set_facecolor("#D55E00")
+    ax.plot([], [], "s", color="#D55E00", label="do not fit into the memory of one GPU")
     ax.set_xticks(np.arange(table["beside"].nunique()) + 0.5, table["beside"].unique(), rotation=90, fontsize=6)
     ax.set_yticks(np.arange(table["job"].nunique()) + 0.5, table["job"].unique(), fontsize=6)
+    charts.title(ax, "Speed that a job keeps beside another on one P100, over its speed alone")
+    charts.legend(fig)
     return fig
+
+
+TOLD: Final = {
+    "blind": "gangs are as fast on any servers", "strict": "no gang on spread servers",
+    "aware": "true speeds of both kinds",
+}  # fmt: skip
+"""Words for what LAS het. is told of placement."""
 
 
 def placement(mixed: pd.DataFrame) -> Figure:
     """Average JCT of gangs and of jobs on one GPU, by what LAS het. is told of placement."""
-    fig, axes = charts.panels(columns=2, width=4.0, height=2.7)
-    columns = ["gang_jct", "single_jct"]
-    hours = mixed.assign(**{column: mixed[column] / 3600 for column in columns})
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.9)
+    columns, words = ["gang_jct", "single_jct"], mixed["told"].map(TOLD)
+    hours = mixed.assign(told=words, **{column: mixed[column] / 3600 for column in columns})
     for ax, column, text in zip(axes, columns, ("(a) gangs of 2 to 8", "(b) jobs on one GPU"), strict=True):
         charts.lines(hours, "jobs_per_hour", column, by="told", ax=ax)
         ax.set_ylim(0, 1.05 * float(hours[columns].to_numpy().max()))
-        ax.set_ylabel("Average JCT [h]")
-        charts.title(ax, text)
-    charts.legend(fig)
+        ax.set_ylabel(JCT)
+        top = hours[hours["jobs_per_hour"] == hours["jobs_per_hour"].max()].groupby("told")[column].mean()
+        times = top[TOLD["blind"]] / top[TOLD["aware"]]
+        charts.title(ax, text, f"{times:.2g} times as long if placement is unknown")
+    charts.legend(fig, columns=3)
     return fig
 
 
 def both_fairnesses(table: pd.DataFrame) -> Figure:
     """LAS and LTGF in the metrics of both papers, over load; columns as of `tables.steady`."""
-    fig, axes = charts.panels(columns=3, width=3.5, height=3.2)
-    titles = {"average_jct": "Average JCT [h]", "average_ftf": "Average finish-time\nfairness",
-              "sharing_loss": "Jobs with\nsharing loss [%]"}  # fmt: skip
-    for ax, (column, text) in zip(axes, titles.items(), strict=True):
+    fig, axes = charts.panels(columns=3, width=2.6, height=3.0)
+    in_hours(table, "jobs_per_hour", "average_jct", axes[0])
+    for ax, column, text in (
+        (axes[1], "average_ftf", "Average $T_{shared}$ / $T_{isolated}$"),
+        (axes[2], "sharing_loss", "Jobs that lost by sharing [%]"),
+    ):
         charts.lines(table, "jobs_per_hour", column, by="policy", ax=ax)
         room(ax)
         if table[column].max() == 0:
             ax.set_ylim(0, 0.05)
-        ax.set_ylabel("")
+        ax.set_ylabel(text)
+    for ax, text in zip(axes, ("(a) completion time", "(b) Gavel's fairness", "(c) ASTRAEA's fairness"), strict=True):
         charts.title(ax, text)
+    charts.footnote(fig, "(c) counts GPU-time as held: a job on few fast GPUs instead of many slow ones is short there.")
     charts.legend(fig)
     return fig
 
@@ -245,9 +321,9 @@ def tenants(means: pd.DataFrame) -> Figure:
         ax.set_yticks(row, [look(p).label for p in means.index] if k % 3 == 0 else [""] * len(means))
         ax.set_ylim(-0.6, len(means) - 0.4)
         ax.set_xlabel(text)
-        tail = "worst" if "worst" in hollow else "99th perc."
-        charts.title(ax, f"({'abcdef'[k]}) hollow: {tail if k < 3 else 'as held'}")
-    charts.footnote(fig, "Full marks: averages in (a) to (c), effective GPU-time in (d) to (f).")
+        tail = "worst" if "worst" in hollow else "99 %"
+        charts.title(ax, f"({'abcdef'[k]}) " + (f"mean, and {tail} (open)" if k < 3 else "effective, held (open)"))
+    charts.footnote(fig, "(d) to (f): share that lost by sharing, by effective GPU-time and by GPU-time held.")
     return fig
 
 

@@ -15,7 +15,7 @@ from matplotlib.ticker import PercentFormatter
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import LOOKS, look, name_axis, style
-from papers.gavel.study.pictures import TYPES, room
+from papers.gavel.study.pictures import JCT, TYPES, room
 from papers.gavel.study.policies import WEIGHTS_OF_FOUR
 
 HUES: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
@@ -29,20 +29,22 @@ def speeds(ratios: pd.DataFrame, types: Sequence[str]) -> Figure:
     """How fast each job type is on each accelerator type, and what a dollar buys there; a table of `tables.speeds`."""
     fig, axes = charts.panels(columns=2, width=4.6, height=5.2)
     row = np.arange(len(ratios))[::-1]
-    for ax, suffix, text in (
-        (axes[0], "", "speed, relative to a V100"),
-        (axes[1], " per $", "steps for a dollar,\nrelative to the cheapest type"),
+    for ax, suffix, text, said in (
+        (axes[0], "", "Speed / a V100's", "(a) speed"),
+        (axes[1], " per $", "Steps for a dollar [% of the cheapest type's]", "(b) what a dollar buys"),
     ):
         for name, (color, marker) in zip(types, TYPES, strict=True):
             ax.plot(ratios[name + suffix], row, marker, color=color, markersize=4.5, label=name.upper())
         ax.set_ylim(-0.7, len(ratios) - 0.3)
         ax.set_xlabel(text)
+        charts.title(ax, said)
         ax.set_yticks(row, ratios.index if ax is axes[0] else [""] * len(ratios), fontsize=7.5)
     axes[0].set_xscale("log")
     axes[0].set_xticks([0.1, 0.2, 0.5, 1, 2], ["0.1", "0.2", "0.5", "1", "2"])
     axes[0].minorticks_off()
     axes[1].set_xlim(0, 1.05)
-    axes[1].xaxis.set_major_formatter(PercentFormatter(1))
+    axes[1].xaxis.set_major_formatter(PercentFormatter(1, symbol=""))
+    charts.footnote(fig, "From the compact table: rounded facts and three rules, no measurement.")
     charts.legend(fig)
     return fig
 
@@ -97,6 +99,7 @@ def solve_times(table: pd.DataFrame, paper: float) -> Figure:
     ax.axhline(paper, color="#444444", linewidth=0.8, linestyle=(0, (2, 2)))
     ax.annotate(f"paper: below {paper:g} s for 2,048 jobs (hierarchical) and 512 (SS)", (0.02, paper), (0, -9),
                 ("axes fraction", "data"), "offset points", fontsize=7.5)  # fmt: skip
+    charts.title(ax, f"Every solve takes at most {table['seconds'].max():.2g} s")
     counts = sorted(table["jobs"].unique())
     ax.set_xticks(counts, [str(count) for count in counts])
     ax.set_xlabel("Active jobs")
@@ -170,9 +173,12 @@ def hierarchies(frame: pd.DataFrame, policies: Sequence[str], lost: float | None
 def rounds(named: pd.DataFrame) -> Figure:
     """Fig 13a: a table of `tables.against_short_rounds`."""
     fig, axes = charts.panels(columns=2, width=3.5, height=2.6)
-    for ax, column in zip(axes, ("average_jct", "change"), strict=True):
-        charts.lines(named, "jobs_per_hour", column, by="round", ax=ax)
+    for ax, column in ((axes[0], JCT), (axes[1], "change")):
+        charts.lines(named.assign(**{JCT: named["average_jct"] / 3600}), "jobs_per_hour", column, by="round", ax=ax)
+    axes[0].set_ylabel(JCT)
     room(axes[0])
+    charts.title(axes[0], "(a) longer rounds")
+    charts.title(axes[1], f"(b) change it by {named['change'].min():+.0f} to {named['change'].max():+.0f} %")
     reach = 1.2 * max(1.0, named["change"].abs().max())
     axes[1].set_ylim(-reach, reach)
     axes[1].set_ylabel("Change from 6 min [%]")

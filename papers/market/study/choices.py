@@ -104,9 +104,9 @@ def picture(found: pd.DataFrame) -> Figure:
             ax.plot(means.index, means, marker=marker, markersize=4, color=color, label=f"λ = {rounds:g}")
         ax.axhline(factor * others[column].mean(), **REFERENCE | {"color": look("gandiva-fair").color},
                    label=look("gandiva-fair").label)  # fmt: skip
-        for (theta, rounds), name, marker in ((EXAMPLE, "paper's example", "D"), (HERE, "chosen here", "*")):
+        for (theta, rounds), name, marker in ((EXAMPLE, "paper's example", "s"), (HERE, "chosen here", "o")):
             mine = ours[(ours["theta"] == theta) & (ours["rounds"] == rounds)]
-            mark: dict[str, Any] = PUBLISHED | {"marker": marker, "markersize": 9 if marker == "D" else 13}
+            mark: dict[str, Any] = PUBLISHED | {"marker": marker, "markersize": 11}
             ax.plot(theta - 1, factor * mine[column].mean(), **mark | {"label": name})
         ax.set_xscale("log")
         ax.set_xticks(PRICES, [f"{price:g}" for price in PRICES])
@@ -114,8 +114,8 @@ def picture(found: pd.DataFrame) -> Figure:
         ax.set_xlabel("Maximal price, θ − 1")
         charts.title(ax, text)
     written = found[found["rounds"] == AS_WRITTEN]
-    charts.footnote(fig, f"As written, with the λ of Lemma 1 and the θ of §4.4: revenue "
-                    f"{factor_text(written['revenue'].mean())} thousand, of which no fairness is defined.")  # fmt: skip
+    charts.footnote(fig, f"With the λ of Lemma 1 and the θ of §4.4: revenue {factor_text(written['revenue'].mean())} "
+                    "thousand.\nFairness is not defined where revenue is not above 0, as with λ = 8.")  # fmt: skip
     axes[1].set_yscale("log")
     low, high = axes[1].get_ylim()
     marks = [m for m in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000) if low <= m <= high]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
+from astraea.core.units import DAY
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
-from astraea.plots.style import REFERENCE, look, mark_line, ordered, style
+from astraea.plots.style import REFERENCE, log_ticks, look, ordered, style
 from papers.market.readings import HERE, READINGS, SECTION
 
 OURS: Final = "astraea-market"
@@ -26,12 +27,18 @@ def factor_text(revenue: float) -> str:
 
 
 def idle_and_full(hourly: pd.DataFrame, tenants: Sequence[str]) -> Figure:
-    """Fig 1: utilization of two tenants over time [s]; columns tenant, time, utilization."""
-    called = {name: f"Tenant {letter} ({str(name)[:8]})" for name, letter in zip(tenants, "AB", strict=True)}
+    """Fig 1: utilization of two tenants over time [s], every other day shaded; columns tenant, time, utilization."""
+    called = {name: f"Tenant {letter}" for name, letter in zip(tenants, "AB", strict=True)}
     fig, ax = charts.panels(width=7.0, height=2.3)
     lines = hourly.assign(tenant=hourly["tenant"].map(called)).sort_values(["tenant", "time"])
     charts.timeseries(lines, "utilization", by="tenant", ax=ax)
     ax.set_ylim(0, 1.02)
+    with style():
+        for day in range(0, int(lines["time"].max() // DAY) + 1, 2):
+            ax.axvspan(day * DAY, (day + 1) * DAY, color="#F2F2F2", linewidth=0, zorder=0)
+    wide = lines.pivot_table(index="time", columns="tenant", values="utilization")
+    apart = 100 * float((wide.max(axis=1) - wide.min(axis=1) > 0.5).mean())
+    charts.title(ax, f"One tenant is more than 50 points above the other in {apart:.0f} % of the hours")
     charts.legend(fig)
     return fig
 
@@ -62,45 +69,64 @@ def over_ours(frame: pd.DataFrame, column: str, keys: Sequence[str]) -> pd.DataF
 
 
 def relative_revenue(frame: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
-    """Fig 4: revenue of the others over Astraea's, trial by trial, and that of all markets together.
+    """Fig 4: Astraea's revenue over each of the others', as the paper has it, and that of all markets together.
 
-    `frame` has columns value, trial, scheduler, revenue, of one form of utility, with jobs or servers varied; `paper`
-    is scheduler -> Astraea's total revenue over its, as published, drawn beside the total.
+    `frame` has the columns value, trial, scheduler and revenue, of one form of utility, with jobs or servers varied. A
+    dot is a trial, a mark the ratio of sums over trials; where the other's sum is not above 0, that is written instead.
+    `paper` is scheduler -> published ratio of totals.
     """
     total = frame.groupby(["scheduler", "trial"], as_index=False)["revenue"].sum().assign(value="all")
-    shown = over_ours(pd.concat([frame, total]).astype({"value": str}), "revenue", ["value", "trial"])
+    shown = pd.concat([frame, total]).astype({"value": str})
     places = [*map(str, sorted(frame["value"].unique())), "all"]
-    shown = shown.sort_values("value", key=lambda names: names.map(places.index), kind="stable")
-    charts.dodged(shown, "value", "relative", "scheduler", ax)
-    mark_line(ax, 1, "", vertical=False)
-    names, low = ordered(shown["scheduler"]), shown.groupby(["value", "scheduler"])["relative"].mean()
+    wide = shown.pivot_table(index=["value", "trial"], columns="scheduler", values="revenue").reindex(places, level=0)
+    sums = wide.groupby("value").sum()
+    names = [name for name in ordered(wide.columns) if name != OURS]
     with style():
-        if paper:
-            ax.plot([], [], **PUBLISHED | {"label": "paper, all"})
         for k, name in enumerate(names):
+            here, shift = look(name), 0.64 / len(names) * (k - (len(names) - 1) / 2)
+            mark: dict[str, Any] = {"color": here.color, "linestyle": "none"}
+            each = (wide[OURS] / wide[name])[(wide[name] > 0) & (wide[OURS] > 0)]
+            ratio = (sums[OURS] / sums[name])[(sums[name] > 0) & (sums[OURS] > 0)]
+            ax.plot([places.index(v) + shift for v, _ in each.index], each, "o", markersize=2.5, alpha=0.5, **mark)
+            ax.plot([places.index(v) + shift for v in ratio.index], ratio, here.marker, markersize=5.5,
+                    markeredgecolor="white", markeredgewidth=0.5, label=here.label, **mark)  # fmt: skip
+            for value in sums.index[sums[name] <= 0]:
+                ax.text(places.index(value) + shift, 0.98, "loses", rotation=90, fontsize=7, va="top",
+                        ha="center", color=here.color, transform=ax.get_xaxis_transform())  # fmt: skip
             if name in paper:
-                at = places.index("all") + 0.64 / len(names) * (k - (len(names) - 1) / 2)
-                ax.plot(at, 1 / paper[name], **PUBLISHED | {"markeredgecolor": look(name).color, "label": None})
-        for loss in low[low < 0].reset_index().itertuples():
-            text, foot = f"{loss.relative:.1f} ↓".replace("-", "−"), (places.index(str(loss.value)), 0)
-            ax.annotate(text, foot, (0, 3), fontsize=7, ha="center", textcoords="offset points",
-                        color=look(loss.scheduler).color)  # fmt: skip
-    ax.set_ylim(0, 1.08 * max(1.0, shown["relative"].max(), *(1 / x for x in paper.values())))
+                mark = PUBLISHED | {"markeredgecolor": here.color, "label": None}
+                ax.plot(places.index("all") + shift, paper[name], **mark)
+                ax.plot([], [], **PUBLISHED)
+        ax.set_yscale("log")
+        ax.set_ylim(0.4, 20)
+        ax.axhline(1, **REFERENCE)
+        for edge in range(1, len(places)):
+            ax.axvline(edge - 0.5, color="#DDDDDD", linewidth=0.6, zorder=0)
+        ax.set_xticks(range(len(places)), places)
+        ax.set_xlim(-0.5, len(places) - 0.5)
+        ax.grid(visible=False, axis="x")
+        log_ticks(ax.yaxis)
 
 
 def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) -> Figure:
     """Fig 4: a table of `tables.revenue_table`; `published` is what is varied -> scheduler -> Astraea's over its.
 
-    As §5.1 says Astraea's total is below 0, so nothing has a ratio to it, and the revenue itself is drawn.
+    As §5.1 says Astraea's total is below 0, so it has no ratio, and the revenue itself is drawn.
     """
-    fig, axes = charts.panels(columns=2, rows=3, width=3.5, height=2.3)
+    fig, axes = charts.panels(columns=2, rows=3, width=3.5, height=2.4)
     shown = table[table["scheduler"] != "astraea-market-lemma"]
     kinds = [(HERE, "linear"), (HERE, "convex"), (SECTION, "linear")]
     for ax, ((reading, utility), varied) in zip(axes, product(kinds, ("jobs", "servers")), strict=True):
         part = shown[(shown["reading"] == reading) & (shown["utility"] == utility) & (shown["varied"] == varied)]
+        said = ""
         if reading == HERE:
-            relative_revenue(part, ax, published[varied] if utility == "linear" else {})
-            ax.set_ylabel("Revenue over Astraea's")
+            paper = published[varied] if utility == "linear" else {}
+            relative_revenue(part, ax, paper)
+            total = part.groupby("scheduler")["revenue"].sum()
+            names = [name for name in ordered(total.index) if name != OURS and total[name] > 0]
+            said = "all: " + ", ".join(f"{look(name).label} {total[OURS] / total[name]:.2f}" for name in names)
+            said += f" (paper {', '.join(f'{paper[name]:g}' for name in names)})" if paper else ""
+            ax.set_ylabel("Astraea / theirs")
         else:
             charts.dodged(part.sort_values("value", kind="stable"), "value", "revenue", "scheduler", ax)
             ax.set_yscale("symlog", linthresh=1e5)
@@ -111,7 +137,7 @@ def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) 
             ax.axhline(0, color="#222222", linewidth=0.8)
             ax.set_ylabel("Revenue [millions]")
         ax.set_xlabel(varied.capitalize())
-        charts.title(ax, f"{reading}: {utility}, {varied} varied")
+        charts.title(ax, f"{utility} utility, {reading}", said)
     charts.legend(fig)
     return fig
 
@@ -139,23 +165,32 @@ def near_optimum(table: pd.DataFrame, by: str, bound: float) -> Figure:
 
 def fairness(table: pd.DataFrame) -> Figure:
     """Figs 7 and 8 as here: a table of `tables.fairness_table`, and how often the other reading has no alpha."""
-    fig, axes = charts.panels(rows=3, width=7.0, height=1.9)
+    fig, axes = charts.panels(rows=2, width=7.0, height=2.3)
     none = table[table["reading"] == SECTION].groupby(["scheduler", "trial"])["alpha"].count() == 0
     table = table[table["reading"] == HERE]
-    alone = table["scheduler"] == "batch-sche"
-    texts = ("those that share; 1 is absolutely fair", "BatchSche; paper: 1 for every tenant")
-    for ax, part, text in zip(axes[:2], (table[~alone], table[alone]), texts, strict=True):
-        charts.dodged(part.sort_values("tenant", kind="stable"), "tenant", "alpha", by="scheduler", ax=ax)
-        ax.axhline(1, color="#222222", linewidth=0.8)
-        charts.title(ax, f"Fig 7: {text}")
-    axes[1].set_yscale("symlog", linthresh=2)
-    low, high = table["alpha"].min(), table["alpha"].max()
-    marks = [m for m in (-1000, -100, -10, 0, 1, 10, 100) if 2 * low <= m <= 2 * max(high, 2)]
-    axes[1].set_yticks(marks, [f"{m:g}".replace("-", "−") for m in marks])
-    axes[1].set_ylim(2.5 * min(low, -1), 2.5 * max(high, 2))
-    axes[1].set_ylabel("Revenue fairness $\\alpha$\n(log beyond ±2)")
-    _variances(table, axes[2])
-    axes[2].set_xlabel(f"Trial\n{SECTION}, total revenue is not above 0 in {none.sum()} of {len(none)} plans")
+    _variances(table, axes[0])
+    shown = table.dropna(subset="alpha").assign(trial=table["trial"].map("trial {}".format))
+    names, low, high = ordered(shown["scheduler"]), -2.0, 6.0
+    with style():
+        for k, name in enumerate(names):
+            here, alphas = look(name), shown.loc[shown["scheduler"] == name, "alpha"]
+            inside = alphas[(alphas >= low) & (alphas <= high)]
+            axes[1].plot(inside, k + np.linspace(-0.25, 0.25, len(inside)), ".", color=here.color, markersize=4,
+                         alpha=0.6)  # fmt: skip
+            axes[1].plot([alphas.median()] * 2, [k - 0.35, k + 0.35], color="#222222", linewidth=1.6)
+            below, above = (alphas < low).sum(), (alphas > high).sum()
+            for count, at, side in ((below, 0.005, "left"), (above, 0.995, "right")):
+                if count:
+                    arrow = f"← {count} below" if side == "left" else f"{count} above →"
+                    axes[1].text(at, k - 0.3, arrow, fontsize=7.5, ha=side, transform=axes[1].get_yaxis_transform())
+        axes[1].axvline(1, **REFERENCE)
+        axes[1].set_yticks(range(len(names)), [look(name).label for name in names])
+        axes[1].set_ylim(len(names) - 0.4, -0.6)
+        axes[1].set_xlim(low, high)
+        axes[1].set_xlabel("Revenue fairness $\\alpha$ of a tenant; the bar is the median, 1 is absolutely fair")
+    charts.title(axes[1], "(b) Fig 7: tenants of all trials; the paper has 1 for every tenant of BatchSche")
+    charts.footnote(fig, f"In the reading “{SECTION}” total revenue is not above 0 in {none.sum()} of {len(none)} "
+                    "plans, which have no fairness.")  # fmt: skip
     charts.legend(fig)
     return fig
 
@@ -184,7 +219,7 @@ def _variances(table: pd.DataFrame, ax: Axes) -> None:
     ax.set_yticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])
     ax.axhline(1, color="#222222", linewidth=0.8)
     ax.set(xlabel="Trial", ylabel="Variance of $\\alpha$\nover Astraea's")
-    charts.title(ax, "Fig 8")
+    charts.title(ax, "(a) Fig 8: above 1, Astraea shares revenue more evenly")
 
 
 TIMES: Final = {1e-5: "0.01 ms", 1e-4: "0.1 ms", 1e-3: "1 ms", 1e-2: "10 ms", 0.1: "0.1 s", 1: "1 s", 10: "10 s"}
@@ -201,12 +236,16 @@ def running_time(table: pd.DataFrame, varied: str, bound: float) -> Figure:
     for ax, column, text in ((axes[0], "seconds", "(a) all jobs"), (axes[1], "seconds_per_job", "(b) one job")):
         charts.lines(times, varied, column, by="reading", ax=ax, each=True)
         ax.set_ylabel("Time to plan")
-        charts.title(ax, f"{text}; {table[other].iloc[0]} {other}")
+        ends = times[times["reading"] == HERE].groupby(varied)[column].mean()
+        times_as_long = f"{ends.iloc[-1] / ends.iloc[0]:.2g} times as long as {ends.index[0]}"
+        change = f"{HERE}, {ends.index[-1]} {varied} take {times_as_long}"
+        charts.title(ax, f"{text}; {table[other].iloc[0]} {other}", change)
     top = float(times["seconds"].max())
     decade = 10 ** np.floor(np.log10(top))
     step = decade if top > 3 * decade else decade / 2
     marks = [k * step for k in range(int(top / step) + 2)]
-    axes[0].set_yticks(marks, [f"{1000 * mark:.3g} ms" for mark in marks])
+    unit, name = (1, "s") if top >= 1 else (1000, "ms")
+    axes[0].set_yticks(marks, [f"{unit * mark:.3g} {name}" for mark in marks])
     axes[1].set_yscale("log")
     axes[1].set_ylim(1e-5, 10)
     axes[1].set_yticks(list(TIMES), list(TIMES.values()))
@@ -218,7 +257,7 @@ def running_time(table: pd.DataFrame, varied: str, bound: float) -> Figure:
 
 
 def wrong_prices(table: pd.DataFrame) -> Figure:
-    """Fig 11: change of revenue against the estimate, each market a thin line; a table of `tables.theta_table`."""
+    """Fig 11: change of revenue against the estimate, a thin line for each market; a table of `tables.theta_table`."""
     base = table[table["percent"] == 100].set_index(["load", "trial"])["revenue"].rename("base")
     change = table.join(base, on=["load", "trial"])
     change["change"] = (change["revenue"] - change["base"]) / 1000
@@ -232,8 +271,9 @@ def wrong_prices(table: pd.DataFrame) -> Figure:
         ax.axhline(0, color="#222222", linewidth=0.8)
         ax.set_xticks(means.index)
         ax.set(xlabel="Maximal price, % of the estimate", ylabel="Revenue, change in thousands")
-        at_all = float(part.loc[part["percent"] == 100, "revenue"].mean())
-        charts.title(ax, f"{load} load: {factor_text(at_all)} thousand at 100 %")
+        revenue = part.groupby("percent")["revenue"].mean()
+        sign = ", all losses" if (revenue < 0).all() else ""
+        charts.title(ax, f"{load} load", f"total {factor_text(revenue[100])} thousand at 100 %{sign}")
     return fig
 
 
@@ -244,12 +284,14 @@ def admission(table: pd.DataFrame) -> Figure:
         mine = table[table["reading"] == reading]
         pays = mine["cost"] > 0
         paid, top = mine[pays], float(mine["ideal"].max())
-        left.plot(paid["ideal"], paid["cost"], ".", color="#D55E00", markersize=2.5, alpha=0.6, rasterized=True)
+        left.plot(paid["ideal"], paid["cost"], ".", color=look(OURS).color, markersize=2.5, alpha=0.6, rasterized=True)
         left.plot([0, top], [0, top], color="#222222", linewidth=0.8)
         left.annotate("cost = ideal revenue", (0.56 * top, 0.6 * top), rotation=38, fontsize=7.5, ha="right")
         left.set(xlabel="Ideal revenue", ylabel="Resource cost")
-        charts.title(left, f"{reading}: {pays.sum():,} jobs on idle resources")
+        worth = 100 * (paid["ideal"] > paid["cost"]).mean()
+        charts.title(left, f"{reading}: {pays.sum():,} jobs on idle resources",
+                     f"{worth:.4g} % are worth more than they cost")  # fmt: skip
         right.hist(mine.loc[~pays, "ideal"], bins=np.linspace(0, top, 26), color="#888888")
         right.set(xlabel="Ideal revenue", ylabel="Jobs")
-        charts.title(right, f"{reading}: {(~pays).sum():,} in the own share, cost 0")
+        charts.title(right, f"{reading}: {(~pays).sum():,} jobs in the own share")
     return fig

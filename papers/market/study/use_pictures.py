@@ -1,4 +1,4 @@
-"""Who uses how much of the cluster, and until when ([Wang2023] Fig 13), and who runs when in small markets."""
+"""Use of the cluster over time ([Wang2023] Fig 13), and schedules of small markets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
-from astraea.plots.style import REFERENCE, look, ordered, style
+from astraea.plots.dots import SEED
+from astraea.plots.style import look, ordered, style
 from papers.market.model import SLOT, Plan
 from papers.market.readings import HERE, READINGS
 from papers.market.study import falsifier
@@ -21,36 +22,41 @@ from papers.schedules import Pair, pairs
 
 
 def makespans(used: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
-    """Ticks below the curves at the last hour with any use: thin ones of trials, a thick one with the mean's value.
+    """Draw the last hour with any use, on a logarithmic axis, a row for each scheduler: trials and their mean.
 
     `paper` is scheduler -> Astraea's makespan over its, as published: diamonds in Astraea's row, in its colour.
     """
-    last = used[used["utilization"] > 0].groupby(["scheduler", "trial"])["hour"].max()
+    last = used[used["utilization"] > 0].groupby(["scheduler", "trial"], as_index=False)["hour"].max()
+    rows, means = ordered(last["scheduler"]), last.groupby("scheduler")["hour"].mean()
     with style():
-        edge = ax.get_xlim()[1]
-        for k, name in enumerate(ordered(last.index.get_level_values("scheduler"))):
-            here, hours, y = look(name), last[name], -8 - 9 * k
-            there = hours[hours <= edge]
-            ax.plot(there, [y] * len(there), "|", color=here.color, markersize=5, markeredgewidth=0.8)
-            if is_there := hours.mean() <= edge:
-                ax.plot(hours.mean(), y, "|", color=here.color, markersize=9, markeredgewidth=2.2)
-            right = hours.max() < 0.7 * edge  # where there is room for the text
-            at = hours.max() if right else hours.min() if is_there else edge
-            ax.annotate(f"{hours.mean():,.0f} h{'' if is_there else ' →'}", (at, y), (5 if right else -5, 0),
-                        textcoords="offset points", fontsize=7, ha="left" if right else "right", va="center",
-                        color=here.color)  # fmt: skip
-            for other, ratio in paper.items() if name == OURS else ():
-                mark = {"markeredgecolor": look(other).color, "markersize": 5, "label": None}
-                ax.plot(ratio * float(last[other].mean()), y, **PUBLISHED | mark)
+        ax.set_xscale("log")
+        for k, name in enumerate(rows):
+            here, hours = look(name), last.loc[last["scheduler"] == name, "hour"]
+            ax.plot(hours, [k + 0.24] * len(hours), color=here.color, **SEED)
+            ax.plot(means[name], k, here.marker, color=here.color, markersize=6)
+            ax.annotate(f"{means[name]:,.0f} h", (means[name], k), (0, 5), textcoords="offset points", fontsize=7.5,
+                        ha="center", color=look(name).color)  # fmt: skip
+        for other, ratio in paper.items():
+            mark = {"markeredgecolor": look(other).color, "markersize": 5, "label": None}
+            ax.plot(ratio * means[other], rows.index(OURS), **PUBLISHED | mark)
         if paper:
-            ax.plot([], [], **PUBLISHED | {"label": "paper: Astraea's end, from theirs"})
+            ax.plot([], [], **PUBLISHED | {"label": "Astraea's end, from theirs and the published ratio"})
+        ax.set_yticks(range(len(rows)), [look(name).label for name in rows])
+        ax.set_ylim(len(rows) - 0.4, -0.8)
+        ax.set_xlim(0.4 * last["hour"].min(), 2.5 * last["hour"].max())
+        marks = [m for k in range(1, 10) for m in (10**k, 3 * 10**k) if 0.4 < m / last["hour"].min() < 1e9]
+        marks = [m for m in marks if m < 2.5 * last["hour"].max()]
+        marks = marks[:: -(-len(marks) // 4)]
+        ax.set_xticks(marks, [f"{mark:,}" for mark in marks])
+        ax.minorticks_off()
+        ax.set_xlabel("Last hour in use [h]")
 
 
 def utilization(used: pd.DataFrame, paper: Mapping[str, float]) -> Figure:
-    """Fig 13: workers in use in every hour, and makespans below the curves (`makespans`)."""
-    fig, axes = charts.panels(columns=2, width=3.5, height=3.2)
+    """Fig 13: workers in use in every hour, and below, until when they are (`makespans`)."""
+    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.2)
     last = int(used.loc[(used["reading"] == HERE) & (used["scheduler"] != "batch-sche"), "hour"].max())
-    for ax, reading in zip(axes, READINGS, strict=True):
+    for ax, below, reading in zip(axes, axes[2:], READINGS, strict=False):
         part = used[used["reading"] == reading]
         for scheduler in ordered(part["scheduler"]):
             here = look(scheduler)
@@ -60,12 +66,10 @@ def utilization(used: pd.DataFrame, paper: Mapping[str, float]) -> Figure:
             ax.step(wide.index, wide.mean(axis=1), where="post", color=here.color, linestyle=here.line,
                     label=here.label)  # fmt: skip
         ax.set_xlim(0, last)
-        ax.set(xlabel="Hour", ylabel="Workers in use [%]", ylim=(-34, 103), yticks=range(0, 101, 20))
-        charts.title(ax, reading)
-        makespans(part[part["scheduler"] != "batch-sche"], ax, paper if reading == HERE else {})
-        ax.axhline(100, **REFERENCE)
-    axes[1].annotate("paper: Astraea and Gandiva reach 100 %", (0.98, 100), (0, -9), ("axes fraction", "data"),
-                     "offset points", ha="right", fontsize=7.5)  # fmt: skip
+        ax.set(xlabel="Hour", ylabel="Workers in use [%]", ylim=(0, 103))
+        peak = 100 * part[part["scheduler"] == OURS]["utilization"].max()
+        charts.title(ax, reading, f"Astraea: at most {peak:.0f} % (paper 100 %)")
+        makespans(part, below, paper if reading == HERE else {})
     charts.legend(fig, columns=3)
     return fig
 

@@ -16,7 +16,7 @@ from astraea.plots.style import LOOKS
 from papers.gavel.policies import POLICIES
 from papers.gavel.study import pictures, policies, runs, tables
 from papers.gavel.study.physical import objectives
-from papers.gavel.study.pictures import Factor, mark_factors
+from papers.gavel.study.pictures import Factor, draw_ratios
 from papers.gavel.throughputs.table import Throughputs
 
 COMPACT = Throughputs.compact()
@@ -148,21 +148,21 @@ def test_changes_by_hand() -> None:
     assert shown["aware"] == 0.5 and shown["aware over blind"] == 0.25 and shown["aware over strict"] == 0.5
 
 
-def test_arrow_begins_where_the_distance_is_largest() -> None:
+def test_gains_and_the_published_one_at_the_highest_rate() -> None:
     rates, policies = [1.0, 2.0, 3.0] * 2, np.repeat(["las", "las-het"], 3)
     jcts = [30.0, 40.0, 36.0, 20.0, 20.0, 20.0]
     table = pd.DataFrame({"jobs_per_hour": rates, "policy": policies, "average_jct": jcts})
     _, ax = charts.panels()
-    mark_factors(table, "average_jct", [Factor("las", "las-het", 4.0)], ax)
-    arrow, text = ax.texts
-    assert (arrow.xyann, arrow.xy) == ((2.0, 40.0), (2.0, pytest.approx(10.0)))  # type: ignore[attr-defined]
-    assert text.get_text() == "LAS het.: paper 4×, here 2×"
+    draw_ratios(table.assign(seed=0), [("average_jct", Factor("las", "las-het", 4.0))], ax)
+    ours, paper = (line.get_xydata().tolist() for line in ax.get_lines()[:2])  # type: ignore[attr-defined]
+    assert ours[-1] == [3.0, pytest.approx(36 / 20)] and paper == [[3.0, 4.0]]
+    assert [text.get_text() for text in ax.texts] == ["LAS / LAS het.\n1.8×, paper 4×"]
 
 
 def test_published_costs_are_relative_to_the_dearest() -> None:
     policies = ["max-throughput", "min-cost"]
     bills = pd.DataFrame({"policy": policies, "seed": 0, "cost": [140.0, 90.0], "missed": [0.0, 0.5]})
     cost, missed = pictures.costs(bills, {"min-cost": 1.4}, {"min-cost": 0.35}).axes
-    for ax, value in ((cost, 100.0), (missed, 0.35)):
+    for ax, value in ((cost, 1 / 1.4), (missed, 0.35)):
         marks = [line for line in ax.get_lines() if line.get_marker() == "D"]
         assert [y for line in marks for y in line.get_ydata()] == pytest.approx([value] * 2)
