@@ -220,13 +220,6 @@ def agrees(row: dict[Any, Any]) -> bool:
     return all(row[c] == row["jobs"] for c in ("same_end_time", "same_lease_ends", "same_lost_leases", "same_rho_job"))
 
 
-def rho_quantiles(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Distribution of rho_job in one run, at every percent: columns run, share, rho_job, their_rho_job."""
-    share = np.linspace(0, 1, 101)
-    both = {c: np.quantile(jobs[c], share) for c in ("rho_job", "their_rho_job")}
-    return pd.DataFrame({"run": jobs["run"].iloc[0], "share": share, **both})
-
-
 def verify(folder: str | Path) -> list[pd.DataFrame]:
     """`compare` all runs of a folder, in parallel; in their order."""
     return list(parallel_stream(compare, [(reference,) for reference in references(folder)], ordered=True))

@@ -8,10 +8,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from astraea.core.files import write_atomically
 from astraea.plots import charts
-from verification.astraea_runs import RUNS, agrees, rho_quantiles, summarize, verify
+from verification.astraea_runs import PRINTED, agrees, summarize, verify
 from verification.gavel_hardware import NEEDED, shown_hardware, verify_hardware
 from verification.gavel_published import shown_published, verify_published
 from verification.gavel_runs import measurements, shown_gavel, verify_gavel
@@ -131,18 +132,55 @@ def first_difference(row: dict[Any, Any], jobs: pd.DataFrame) -> str:
     )
 
 
+RUN_NAMES: Final = {
+    "astraea-repaired": "ASTRAEA, mended", "astraea": "ASTRAEA, as released", "tiresias": "Tiresias",
+    "themis": "Themis", "fifo": "FIFO", "yarn": "YARN-CS",
+}  # fmt: skip
+"""Names of the runs in a picture."""
+
+
 def draw(compared: list[pd.DataFrame], folder: Path) -> None:
-    """Distribution of rho_job in every run, one picture for each workload: lines are ours, points theirs."""
+    """Draw ours minus theirs for every job, one picture for each workload: the end, and rho_job."""
     folder.mkdir(parents=True, exist_ok=True)
-    looks = {"astraea-repaired": "astraea", "astraea": "astraea-released", "tiresias": "tiresias-l", "yarn": "yarn-cs"}
     for workload in dict.fromkeys(str(jobs["workload"].iloc[0]) for jobs in compared):
-        points = pd.concat([rho_quantiles(jobs) for jobs in compared if jobs["workload"].iloc[0] == workload])
-        fig, ax = charts.panels(width=4.8, height=3.0)
-        for name, part in points.groupby("run", sort=False):
-            look = charts.look(looks.get(str(name), str(name)))
-            label = f"{name} (true times)" if RUNS[str(name)].made.needs_estimates else str(name)
-            ax.plot(part["rho_job"], 100 * part["share"], color=look.color, linestyle=look.line, label=label)
-            ax.plot(part["their_rho_job"][::5], 100 * part["share"][::5], look.marker, color=look.color, markersize=3)
-        ax.set(xlim=(0, 2), ylim=(0, 100), xlabel="Job fairness $\\rho$", ylabel="Jobs [%]")
-        charts.legend(fig)
-        charts.save(fig, "verification", workload, folder, points)
+        runs = [jobs for jobs in compared if jobs["workload"].iloc[0] == workload]
+        found = pd.concat([differences(jobs) for jobs in runs], ignore_index=True)
+        charts.save(picture(found), "verification", workload, folder, found)
+
+
+def differences(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Count the jobs of a run by ours minus theirs.
+
+    Columns run, quantity (`end` [s], or `rho`, in steps of 0.00001), difference, jobs.
+    """
+    off = {"end": jobs["end_time"] - jobs["their_end_time"], "rho": (jobs["rho_job"] - jobs["their_rho_job"]).round(5)}
+    rows = [
+        (jobs["run"].iloc[0], quantity, difference, count)
+        for quantity, values in off.items()
+        for difference, count in (values + 0.0).value_counts().sort_index().items()
+    ]
+    return pd.DataFrame(rows, columns=["run", "quantity", "difference", "jobs"])
+
+
+def picture(found: pd.DataFrame) -> Figure:
+    """Draw a table of `differences`, a row for each run; the area of a mark is its share of the jobs."""
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.5)
+    runs = list(dict.fromkeys(found["run"]))
+    total = int(found.loc[found["quantity"] == "end"].groupby("run")["jobs"].sum().max())
+    panels = (("end", 60.0, 1.0, "end [s]", 0.0), ("rho", 2.0, 1e4, "$\\rho$ [0.0001]", PRINTED * 1.02))
+    for ax, (quantity, reach, factor, text, allowed) in zip(axes, panels, strict=True):
+        part = found[found["quantity"] == quantity]
+        row = part["run"].map({name: k for k, name in enumerate(runs)})
+        off = factor * part["difference"]
+        ax.scatter(off, row, s=90 * part["jobs"] / total, color="#222222", linewidth=0, zorder=3)
+        equal = int(part.loc[part["difference"].abs() <= allowed, "jobs"].sum())
+        ax.set_yticks(range(len(runs)), [RUN_NAMES[name] for name in runs] if ax is axes[0] else [""] * len(runs))
+        ax.set_ylim(len(runs) - 0.5, -0.5)
+        ax.set_xlim(-(reach := max(reach, 1.1 * float(off.abs().max()))), reach)
+        ax.set_xlabel(f"Ours minus theirs: {text}")
+        ax.tick_params(axis="y", length=0)
+        letter, same = ("a", "end in the same second") if quantity == "end" else ("b", "have the same $\\rho$")
+        charts.title(ax, f"({letter}) {equal:,} of {part['jobs'].sum():,} jobs", same)
+    axes[1].axvspan(-0.5, 0.5, color="#DDDDDD", linewidth=0, zorder=0, label="theirs is rounded to four decimals")
+    charts.legend(fig)
+    return fig

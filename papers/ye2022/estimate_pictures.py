@@ -1,4 +1,4 @@
-"""Pictures of estimated running times: what is left of a job, errors, honesty, and what errors cost schedulers."""
+"""Pictures of estimated running times: the rest of a job, errors, honesty, and the cost of errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from astraea.core.units import DAY
 from astraea.plots import charts
 from astraea.plots.dots import SEED
 from astraea.plots.statistics import mean_interval
-from astraea.plots.style import name_axis, style
+from astraea.plots.style import REFERENCE, name_axis, style
 from papers.ye2022.estimates import ESTIMATING, costs, places
 
 CURVES: Final = {
@@ -85,72 +85,97 @@ def errors(density: pd.DataFrame, jobs: int) -> Figure:
 
 
 def honesty(curve: pd.DataFrame, age: pd.DataFrame, span: float) -> Figure:
-    """Whether quantiles promise too much: `accuracy.calibration`, and `error_by_age` in a trace of `span` seconds."""
-    fig, (left, right) = charts.panels(columns=2, width=3.8, height=2.9)
+    """How far quantiles are from honest: `accuracy.calibration`, and `error_by_age` in a trace of `span` seconds.
+
+    Both panels show percentage points above what the quantile, or the 80 % band, promises.
+    """
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.9)
+    parts = ((curve, "probability", "share", curve["probability"]), (age, "day", "coverage", 0.8))
     with style():
-        for k, name in enumerate(dict.fromkeys(curve["estimator"])):
-            here = charts.look(name, k)
-            for ax, frame, x, y in ((left, curve, "probability", "share"), (right, age, "day", "coverage")):
-                part = frame[frame["estimator"] == name]
-                ax.plot(part[x], part[y], label=name, color=here.color, linestyle=here.line, marker=here.marker,
+        for ax, (frame, x, y, promised) in zip(axes, parts, strict=True):
+            off = frame.assign(off=100 * (frame[y] - promised))
+            for k, name in enumerate(dict.fromkeys(curve["estimator"])):
+                here, part = charts.look(name, k), off[off["estimator"] == name]
+                ax.plot(part[x], part["off"], label=name, color=here.color, linestyle=here.line, marker=here.marker,
                         markersize=3.5, linewidth=1.5)  # fmt: skip
-        left.plot([0, 1], [0, 1], color="#444444", linewidth=1.1, linestyle=(0, (2, 2)), label="honest")
-        for ax in (left, right):
-            ax.set_ylim(0, 1)
-            name_axis(ax.yaxis, "share")
-        left.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
-        left.set(xlim=(0, 1), xlabel="Quantile of the estimate [%]", ylabel="Jobs that needed no more [%]")
-        right.set(xlim=(0, span / DAY), xlabel="Day on which the job comes", ylabel="Jobs inside the 80 % band [%]")
-    charts.named_line(right, 0.8, "honest", vertical=False)
-    charts.title(left, "(a) All quantiles")
-    charts.title(right, "(b) The band, by age of the estimate")
+            worst = off.loc[off["off"].abs().idxmax()]
+            charts.title(ax, "(a) all quantiles" if x == "probability" else "(b) the 80 % band, by day",
+                         f"farthest: {worst['estimator']}, {worst['off']:+.0f} points")  # fmt: skip
+            ax.axhline(0, **REFERENCE)
+            reach = max(10.0, 1.1 * off["off"].abs().max())
+            ax.set_ylim(-reach, reach)
+        axes[0].xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
+        axes[0].set(xlim=(0, 1), xlabel="Quantile of the estimate [%]")
+        axes[0].set_ylabel("Jobs that needed no more,\nover promised [points]")
+        axes[1].set(xlim=(0, span / DAY), xlabel="Day on which the job is submitted")
+        axes[1].set_ylabel("Jobs inside the band,\nover 80 % [points]")
     charts.legend(fig)
     return fig
 
 
+SPREAD: Final = {"low": "10 % quantile", "median": "median", "high": "90 % quantile", "last": "last job",
+                 "previous": "last job but one"}  # fmt: skip
+"""Words for the first part of a feature's name."""
+
+
+def feature(name: str) -> str:
+    """Write the name of a feature, "low of user and demand", for a reader: "10 % quantile, same user and demand"."""
+    first, of, rest = name.partition(" of ")
+    return f"{SPREAD[first]}, same {rest}" if of and first in SPREAD else name
+
+
 def importance(table: pd.DataFrame, log_mae: float, most: int = 12) -> Figure:
-    """What a model looks at most, as of `GradientBoosting.importance`; `log_mae` is its error."""
+    """Draw the features a model depends on most, as of `GradientBoosting.importance`; `log_mae` is its error."""
     top = table.head(most).iloc[::-1]
-    fig, ax = charts.panels(width=5.6, height=3.2)
+    fig, ax = charts.panels(width=6.4, height=3.2)
     with style():
-        ax.barh(top["feature"], top["importance"], xerr=top["spread"], color="#0072B2", height=0.7,
-                error_kw={"elinewidth": 0.9, "capsize": 2, "ecolor": "#222222"})  # fmt: skip
+        ax.barh([feature(name) for name in top["feature"]], top["importance"], xerr=top["spread"], color="#0072B2",
+                height=0.7, error_kw={"elinewidth": 0.9, "capsize": 2, "ecolor": "#222222"})  # fmt: skip
         ax.axvline(0, color="#444444", linewidth=0.8)
-        ax.set_xlabel(f"Increase of log-MAE when shuffled (of {log_mae:.2f})")
+        ax.set_xlabel(f"Loss of accuracy if it is shuffled [log units; {log_mae:.2f} with all]")
         ax.tick_params(axis="y", length=0)
         ax.grid(visible=False, axis="y")
+    charts.title(ax, f"The {feature(str(top['feature'].iloc[-1]))} matters most")
     return fig
 
 
 def impact(table: pd.DataFrame) -> Figure:
-    """What errors cost AlloX and Themis, seeds as dots, beside ASTRAEA; ``estimate_grid(...).table()``."""
+    """Cost of errors for AlloX and Themis, seeds as dots, beside ASTRAEA; ``estimate_grid(...).table()``."""
     at = places(table)
     both = pd.concat([costs(table), table[table["scheduler"] == "astraea"]], ignore_index=True)
-    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.3)
+    base = both.loc[both["scheduler"] == "astraea", ["seed", "average_jct"]].set_index("seed")["average_jct"]
+    both["relative"] = 100 * (both["average_jct"] / both["seed"].map(base) - 1)
+    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.4)
     panels = (
-        ("average_jct", "(a) Average JCT"), ("sharing_loss", "(b) Sharing loss"),
-        ("jct_ratio", "(c) JCT over that with true times"), ("loss_change", "(d) Change of sharing loss"),
-    )  # fmt: skip
+        ("relative", "(a) average JCT", "Over ASTRAEA's [%]"),
+        ("sharing_loss", "(b) jobs with sharing loss", "Jobs [%]"),
+        ("jct_ratio", "(c) JCT, against true times", "Change [%]"),
+        ("loss_change", "(d) loss, against true times", "Change [points]"),
+    )
     noisy = sum(source.endswith("%") for source in at)
-    for ax, (column, text) in zip(axes, panels, strict=True):
+    for ax, (column, text, label) in zip(axes, panels, strict=True):
         for k, name in enumerate(("astraea", *ESTIMATING)):
             rows = both[both["scheduler"] == name].dropna(subset=[column])
             _one_scheduler(rows, name, column, at, ax, 0.15 * (k - 1.5))
         if len(at) > noisy:
             ax.axvline(noisy - 0.25, color="#BBBBBB", linewidth=0.8)
         charts.title(ax, text)
-    with style():
-        name_axis(axes[0].yaxis, "average_jct")
-        name_axis(axes[1].yaxis, "sharing_loss")
-        axes[2].set_ylabel("JCT, estimated / true")
-        axes[3].yaxis.set_major_formatter(lambda value, _: f"{100 * value:+.3g}" if value else "0")
-        axes[3].set_ylabel("Sharing loss [points]")
-    texts = [source.replace(" %", "") for source in at]
+        ax.set_ylabel(label)
+        low, high = ax.get_ylim()
+        if column == "relative":
+            ax.set_ylim(min(low, -5), max(high, 5))
+        elif column == "jct_ratio":
+            ax.set_ylim(min(low, 0.95), max(high, 1.05))
+            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * (value - 1):+.3g}" if value != 1 else "0")
+        else:
+            ax.set_ylim(0 if column == "sharing_loss" else min(low, -0.05), max(high, 0.05))
+            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g}")
+    texts = [source.replace("gradient-boosting", "boosting") for source in at]
     for ax in axes:
         ax.set_xticks(list(at.values()), texts if ax in axes[2:] else [""] * len(at), rotation=35, ha="right")
     for ax, same in zip(axes[2:], (1, 0), strict=True):
         charts.named_line(ax, same, "as with true times", vertical=False)
-        ax.set_xlabel("Error of noisy ones [%]; learned ones")
+        ax.set_xlabel("Noise [%]" + "; learned" * (len(at) > noisy))
     charts.legend(fig)
     return fig
 

@@ -51,7 +51,8 @@ def dot_plot(
             ax.axvline(0.0 if reference is None else means[reference], **REFERENCE, label=reference)
             for row, name in enumerate(names):
                 values = shown[frame[by] == name]
-                mark: dict[str, Any] = {"color": OTHERS[kinds.index(groups[name])], "linestyle": "none"}
+                color = OTHERS[kinds.index(groups[name])] if groups[name] else "#222222"
+                mark: dict[str, Any] = {"color": color, "linestyle": "none"}
                 ax.plot(values, np.full(len(values), row), marker=".", markersize=4, alpha=0.6, zorder=3, **mark)
                 ax.plot(means[name], row, marker="o", markersize=7, markeredgecolor="white", zorder=2,
                         label=groups[name] or None, **mark)  # fmt: skip
@@ -94,15 +95,17 @@ def neighbour(alone: pd.DataFrame, together: pd.DataFrame) -> Figure:
         grants = example(skipped).grants
         assert grants is not None
         charts.gantt(grants, ax, gpus=EXAMPLE.gpus, rows="job")
-        charts.title(ax, f"({letter}) {text}")
+        for number in list(ax.texts):
+            number.remove()  # every job has one GPU
+        charts.title(ax, f"({letter}) {text}", "the lease behind an expired one stays for a round" if skipped else "")
     charts.dodged(together, "times", "together", by="walk", ax=axes[2], each=False)
-    axes[2].set(ylabel="Leases ending\ntogether", xlabel="Times in the trace")
+    axes[2].set(ylabel="Leases, on average", xlabel="Times in the trace")
     axes[2].set_ylim(0, 1.15 * together["together"].max())
-    charts.title(axes[2], "(c) in one round, on average")
+    charts.title(axes[2], "(c) leases that end in one round")
     what = {"change": ("Jobs with sharing loss:\nskipped minus mended [points]", 100)}
     dot_plot(changed_loss(alone), what, "times", axes[3:], groups={"in rounds": "", "whole minutes": ""})
     charts.named_line(axes[3], 0.0, "no change")
-    charts.title(axes[3], "(d) what it does to fairness")
+    charts.title(axes[3], "(d) cost in fairness")
     charts.legend(fig)
     return fig
 

@@ -15,7 +15,8 @@ from matplotlib.ticker import PercentFormatter
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import LOOKS, look, name_axis, style
-from papers.gavel.study.pictures import JCT, TYPES, room
+from papers.gavel.study.gains import JCT, room
+from papers.gavel.study.pictures import TYPES
 from papers.gavel.study.policies import WEIGHTS_OF_FOUR
 
 HUES: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
@@ -31,7 +32,7 @@ def speeds(ratios: pd.DataFrame, types: Sequence[str]) -> Figure:
     row = np.arange(len(ratios))[::-1]
     for ax, suffix, text, said in (
         (axes[0], "", "Speed / a V100's", "(a) speed"),
-        (axes[1], " per $", "Steps for a dollar [% of the cheapest type's]", "(b) what a dollar buys"),
+        (axes[1], " per $", "Steps for a dollar [% of the best type's]", "(b) what a dollar buys"),
     ):
         for name, (color, marker) in zip(types, TYPES, strict=True):
             ax.plot(ratios[name + suffix], row, marker, color=color, markersize=4.5, label=name.upper())
@@ -44,7 +45,6 @@ def speeds(ratios: pd.DataFrame, types: Sequence[str]) -> Figure:
     axes[0].minorticks_off()
     axes[1].set_xlim(0, 1.05)
     axes[1].xaxis.set_major_formatter(PercentFormatter(1, symbol=""))
-    charts.footnote(fig, "From the compact table: rounded facts and three rules, no measurement.")
     charts.legend(fig)
     return fig
 

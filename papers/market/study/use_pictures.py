@@ -43,10 +43,10 @@ def makespans(used: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
             ax.plot([], [], **PUBLISHED | {"label": "Astraea's end, from theirs and the published ratio"})
         ax.set_yticks(range(len(rows)), [look(name).label for name in rows])
         ax.set_ylim(len(rows) - 0.4, -0.8)
-        ax.set_xlim(0.4 * last["hour"].min(), 2.5 * last["hour"].max())
+        ax.set_xlim(0.2 * last["hour"].min(), 2.5 * last["hour"].max())
         marks = [m for k in range(1, 10) for m in (10**k, 3 * 10**k) if 0.4 < m / last["hour"].min() < 1e9]
         marks = [m for m in marks if m < 2.5 * last["hour"].max()]
-        marks = marks[:: -(-len(marks) // 4)]
+        marks = marks[:: -(-len(marks) // 3)]
         ax.set_xticks(marks, [f"{mark:,}" for mark in marks])
         ax.minorticks_off()
         ax.set_xlabel("Last hour in use [h]")

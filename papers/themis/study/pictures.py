@@ -22,10 +22,10 @@ from papers.themis.study import falsifier
 
 SUBJECT: Final = "themis"
 
-RUNGS: Final = ("#BBBBBB", "#56B4E9", "#0072B2", "#009E73", "#E69F00", "#D55E00", "#CC79A7")
+RUNGS: Final = ("#D0D0D0", "#B39DDB", "#8E6BBF", "#5E3C99", "#A6611A", "#6B3E0F", "#222222")
 """Colours of jobs by the rung in which they end."""
 
-KINDS: Final = dict(zip(MODELS, (("#D55E00", "o"), ("#E69F00", "s"), ("#0072B2", "^")), strict=True))
+KINDS: Final = dict(zip(MODELS, (("#5E3C99", "o"), ("#A6611A", "s"), ("#18857A", "^")), strict=True))
 """Colour and marker of each kind of model."""
 
 MEASURES: Final = {
@@ -63,7 +63,7 @@ def estimates(foresight: pd.DataFrame, errors: pd.DataFrame, bound: float) -> Fi
     fig, axes = charts.panels(columns=2, width=4.0, height=2.7)
     with style():
         for column, text, line in (("median", "median", "o-"), ("worst_tenth", "exceeded by a tenth", "s--")):
-            axes[0].plot(foresight["epochs"], 100 * np.expm1(foresight[column]), line, color="#0072B2", label=text)
+            axes[0].plot(foresight["epochs"], 100 * np.expm1(foresight[column]), line, color="#5E3C99", label=text)
         axes[0].set_xscale("log", base=2)
         name_values(axes[0], foresight["epochs"].tolist())
         axes[0].set(xlabel="Epochs seen", ylabel="Estimated length off by [%]")
@@ -72,27 +72,33 @@ def estimates(foresight: pd.DataFrame, errors: pd.DataFrame, bound: float) -> Fi
         charts.mark_line(axes[1], bound, f"paper\n{bound:g}", vertical=False)
         for ax in axes:
             ax.legend(frameon=False, fontsize=8)
-    charts.title(axes[0], "(a) loss curves tell when a job ends")
-    charts.title(axes[1], "(b) and if estimates are wrong")
+    last = 100 * float(np.expm1(foresight["median"].iloc[-1]))
+    known = f"after {foresight['epochs'].iloc[-1]:g} epochs known to {last:.0f} %"
+    charts.title(axes[0], "(a) when a job will end", known)
+    charts.title(axes[1], "(b) the worst app, if estimates are wrong")
     return fig
 
 
 def auction(example: pd.DataFrame) -> Figure:
-    """Bids of the apps of `auctions.example_table`, and what they win."""
+    """Bids of the apps of `auctions.example_table`, side by side at each choice, and what they win."""
     rows = example[["local", "spread"]].drop_duplicates()
     texts = [" + ".join(["on one machine"] * near + ["spread"] * far) or "nothing" for near, far in rows.to_numpy()]
     fig, ax = charts.panels(width=6.4, height=2.6)
     with style():
-        for size, (model, part) in zip((18, 13, 13), example.groupby("app", sort=False), strict=True):
+        for k, (model, part) in enumerate(example.groupby("app", sort=False)):
             color, mark = KINDS[str(model)]
-            value = 1 / part["rho"].to_numpy()
-            ax.plot(range(len(part)), value, mark + "-", color=color, markersize=4, linewidth=0.8, label=model)
-            row = int(np.argmax(part["won"]))
-            ax.plot(row, value[row], "o", markersize=size, markerfacecolor="none", markeredgecolor=color)
+            at, value = np.arange(len(part)) + 0.2 * (k - 1), 1 / part["rho"].to_numpy()
+            ax.plot(at, value, mark, color=color, markersize=5, label=model)
+            won = int(np.argmax(part["won"]))
+            ax.plot(at[won], value[won], "o", markersize=13, markerfacecolor="none", markeredgecolor="#222222",
+                    label="" if k else "what it wins")  # fmt: skip
         ax.set_xticks(range(len(texts)), [text.replace(" + ", "\n+ ") for text in texts], fontsize=7.5)
+        ax.grid(visible=False, axis="x")
+        for edge in range(1, len(texts)):
+            ax.axvline(edge - 0.5, color="#DDDDDD", linewidth=0.6, zorder=0)
         ax.set_ylabel("Value $V = 1/\\rho$")
         ax.legend(frameon=False, fontsize=8)
-    charts.title(ax, "what agents bid; circles: what they win")
+    charts.title(ax, "what each app bids for each choice of GPUs")
     return fig
 
 
@@ -147,32 +153,47 @@ def knob_and_lease(knob: pd.DataFrame, lease: pd.DataFrame, bound: float, good_f
     return fig
 
 
+LARGE: Final = ("optimus", "gandiva-packing", "slaq")
+"""Schedulers whose worst app is far beyond the others'."""
+
+
 def contention(table: pd.DataFrame, bound: float) -> Figure:
     """Fairness and GPU time over the contention; sweep ``contention``."""
-    loads = sorted(table["contention"].unique())
-    fig, axes = charts.panels(columns=3, width=2.35, height=2.6)
-    shown = (("max_rho", "(a) the worst app"), ("jain", "(b) how equal"), ("relative_gpu_time", "(c) at what cost"))
-    for ax, (y, text) in zip(axes, shown, strict=True):
-        charts.lines(table, "contention", y, by="scheduler", ax=ax, bold=SUBJECT)
+    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.5)
+    far = table["scheduler"].isin(LARGE)
+    one, few = table["scheduler"] == "themis-one-bidder", table[table["scheduler"] != "themis-one-bidder"]
+    shown = (
+        (table[~far], "max_rho", "(a) the worst app: near 1"),
+        (table[far | (table["scheduler"] == SUBJECT)], "max_rho", "(b) the worst app: beyond"),
+        (few, "jain", "(c) how equal"), (few, "relative_gpu_time", "(d) at what cost"),
+    )  # fmt: skip
+    for ax, (part, y, text) in zip(axes, shown, strict=True):
+        charts.lines(part, "contention", y, by="scheduler", ax=ax, bold=SUBJECT)
         charts.title(ax, text)
         ax.set_xscale("log", base=2)
-        name_values(ax, loads)
-    axes[0].set_yscale("log")
-    axes[0].set_ylim(bottom=1)
-    name_values(axes[0], [m for m in (1, 1.5, 2, 3, 5, 10) if m < 1.3 * table["max_rho"].max()], vertical=True)
-    charts.named_line(axes[0], bound, f"paper: {bound:g}", vertical=False)
-    axes[1].set_ylim(0, 1.02)
-    axes[2].set_ylim(bottom=1)
-    charts.legend(fig)
+        name_values(ax, sorted(table["contention"].unique()))
+    for ax in axes[:2]:
+        ax.set_ylim(bottom=1)
+        charts.named_line(ax, bound, f"paper: {bound:g}", vertical=False)
+    axes[2].set_ylim(0, 1.02)
+    axes[3].set_ylim(bottom=1)
+    if one.any():
+        charts.footnote(fig, "Themis with f = 1 is in (a) alone.")
+    charts.legend(fig, columns=4)
     return fig
+
+
+VARIANTS: Final = {"nothing is worth little": "losing is rated as a long wait"}
+"""Words of the legend for a variant, where its name in the table does not say enough."""
 
 
 def variants(table: pd.DataFrame, bound: float) -> Figure:
     """The worst app over the knob f under other rules, a panel for each contention; sweep ``variants``."""
     loads = sorted(table["contention"].unique())
-    fig, axes = charts.panels(columns=len(loads), width=4.0, height=2.7)
-    for ax, load in zip(axes, loads, strict=True):
-        charts.lines(table[table["contention"] == load], "f", "max_rho", by="variant", ax=ax)
+    fig, axes = charts.panels(columns=len(loads), width=3.5, height=2.7)
+    for ax, load in zip(np.atleast_1d(axes), loads, strict=True):
+        part = table[table["contention"] == load].replace({"variant": VARIANTS})
+        charts.lines(part, "f", "max_rho", by="variant", ax=ax)
         ax.set_ylim(bottom=1)
         charts.named_line(ax, bound, f"paper: {bound:g}", vertical=False)
         charts.title(ax, f"contention {load:g}")
@@ -193,7 +214,7 @@ def lies(table: pd.DataFrame) -> Figure:
         charts.named_line(ax, 1, "as with the truth", vertical=False)
         ax.set(xlabel="", ylabel=f"{text} JCT / JCT with the truth")
     axes[0].set_ylim(0, 1.1 * max(1.0, table["jct"].max()))
-    charts.title(axes[0], "(a) who lies")
+    charts.title(axes[0], "(a) liars")
     charts.title(axes[1], "(b) everybody else, on average")
     charts.legend(fig)
     return fig

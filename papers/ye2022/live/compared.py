@@ -139,7 +139,7 @@ def per_job(one: Repetition) -> pd.DataFrame:
     return jobs.assign(measured=was, simulated=would).reset_index()
 
 
-SYSTEMS: Final = {"astraea": (LOOKS["astraea"].label, "#D55E00"), "slurm": ("Slurm, fair share", "#0072B2")}
+SYSTEMS: Final = {"astraea": (LOOKS["astraea"].label, LOOKS["astraea"].color), "slurm": ("Slurm, fair share", LOOKS["slurm"].color)}
 """Name and colour."""
 
 
@@ -153,11 +153,14 @@ def beside(granted: pd.DataFrame, table: pd.DataFrame) -> Figure:
         axes[0].plot([0, longest], [0, longest], **REFERENCE)
         axes[0].plot(both["measured"], both["simulated"], ".", color=color, markersize=3, alpha=0.6)
         axes[0].set(xlabel="Granted on Slurm [s]", ylabel="in the simulation [s]")
-    charts.title(axes[0], "(a) grants")
+    ordered = in_order(both["measured"].to_numpy(), both["simulated"].to_numpy())
+    charts.title(axes[0], "(a) grants", f"{100 * ordered:.0f} % of pairs in order")
     _pairs(axes[1], table, "jct", 1.0, "Average JCT [s]")
-    charts.title(axes[1], "(b) completion times")
-    _pairs(axes[2], table, "loss", 100.0, "Sharing loss [% of jobs]")
-    charts.title(axes[2], "(c) sharing loss")
+    _pairs(axes[2], table, "loss", 100.0, "Jobs [%]")
+    means = table.groupby("system")[["jct", "loss"]].mean() * (1, 100)
+    for ax, text, column, form in ((axes[1], "(b) completion times", "jct", "{:.0f} s"),
+                                   (axes[2], "(c) sharing loss", "loss", "{:.0f} %")):  # fmt: skip
+        charts.title(ax, text, f"ASTRAEA {form}, Slurm {form}".format(*means[column][list(SYSTEMS)]))
     charts.legend(fig, columns=2)
     return fig
 
@@ -171,9 +174,9 @@ def _pairs(ax: Axes, table: pd.DataFrame, column: str, factor: float, label: str
             was, would = factor * part[column], factor * part[f"simulated_{column}"]
             ax.vlines(at, was, would, color=color, linewidth=0.8)
             ax.plot(at, was, "o", color=color, markersize=4.5, label=f"{name}, measured")
-            ax.plot(at, would, "D", color=color, markerfacecolor="white", markersize=4, label=f"{name}, simulated")
+            ax.plot(at, would, "s", color=color, markerfacecolor="white", markersize=4, label=f"{name}, simulated")
         repetitions = sorted(table["repetition"].unique())
-        ax.set_xticks(repetitions)
+        ax.set_xticks(repetitions, [f"{k + 1}" for k in repetitions])
         ax.set_xlim(min(repetitions) - 0.5, max(repetitions) + 0.5)
         ax.set_ylim(0, 1.1 * factor * table[[column, f"simulated_{column}"]].to_numpy().max())
         ax.set(xlabel="Repetition", ylabel=label)

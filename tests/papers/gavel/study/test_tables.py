@@ -15,8 +15,8 @@ from astraea.plots import charts
 from astraea.plots.style import LOOKS
 from papers.gavel.policies import POLICIES
 from papers.gavel.study import pictures, policies, runs, tables
+from papers.gavel.study.gains import Factor, draw_ratios
 from papers.gavel.study.physical import objectives
-from papers.gavel.study.pictures import Factor, draw_ratios
 from papers.gavel.throughputs.table import Throughputs
 
 COMPACT = Throughputs.compact()

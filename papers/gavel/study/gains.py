@@ -1,0 +1,74 @@
+"""Panels that many of Gavel's figures share: times in hours, and gains over a baseline beside the published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from astraea.plots import charts
+from astraea.plots.charts import PUBLISHED
+from astraea.plots.dots import SEED
+from astraea.plots.style import REFERENCE, look, name_axis, style
+from papers.gavel.study.tables import times_less
+
+
+class Factor(NamedTuple):
+    """How many times smaller than under the baseline something is under a better policy, as published if it is."""
+
+    baseline: str
+    better: str
+    value: float = float("nan")
+
+
+JCT: Final = "Average JCT [h]"
+
+
+def in_hours(
+    table: pd.DataFrame, x: str, column: str, ax: Axes, text: str = JCT, *, each: bool = False
+) -> None:  # fmt: skip
+    """Draw a time [s] in hours, the unit of all of Gavel's figures, from 0; `each` is as in `charts.lines`."""
+    charts.lines(table.assign(**{text: table[column] / 3600}), x, text, by="policy", ax=ax, each=each)
+    ax.set_ylabel(text)
+    room(ax)
+
+
+def room(ax: Axes) -> None:
+    """Begin at 0, and leave a tenth free above what is drawn."""
+    ax.set_ylim(0, 1.1 * ax.get_ylim()[1])
+
+
+def draw_ratios(table: pd.DataFrame, ratios: Sequence[tuple[str, Factor]], ax: Axes) -> None:
+    """Draw how many times smaller the means over seeds are than a baseline's, and at the highest rate the paper's.
+
+    Each is a column of `table` and a factor; small dots are seeds. A second column has a dashed line.
+    """
+    texts = {"average_ftf": "fairness", "high_jct": "weight 5", "low_jct": "weight 1"}
+    top = 1.0
+    with style():
+        for k, (column, (baseline, better, paper)) in enumerate(ratios):
+            here, is_second = look(better), column not in ("average_jct", "high_jct")
+            means = times_less(table, column, baseline, [better])[better]
+            seeds = table.pivot_table(index=["jobs_per_hour", "seed"], columns="policy", values=column)
+            each = (seeds[baseline] / seeds[better]).dropna()
+            ax.plot(means.index, means, marker="o" if is_second else here.marker, markersize=4, color=here.color,
+                    linestyle="--" if is_second else "-")  # fmt: skip
+            if table["seed"].max() > table["seed"].min():
+                ax.plot(each.index.get_level_values("jobs_per_hour"), each, color=here.color, **SEED)
+            if np.isfinite(paper):
+                mark = {"markeredgecolor": here.color, "clip_on": False, "label": None}
+                ax.plot(means.index[-1], paper, **PUBLISHED | mark)
+                ax.plot([], [], **PUBLISHED)
+            said = f"{look(baseline).label} / {here.label}" + (f", {texts[column]}" if column in texts else "")
+            ours = f"{means.iloc[-1]:.2g}×" + (f", paper {paper:g}×" if np.isfinite(paper) else "")
+            ax.text(0.03, 0.98 - 0.15 * k, f"{said}\n{ours}", transform=ax.transAxes, fontsize=7, color=here.color,
+                    va="top")  # fmt: skip
+            top = float(np.nanmax([top, each.max(), paper]))
+        ax.axhline(1, **REFERENCE)
+        ax.set_ylim(0, top / (0.95 - 0.15 * len(ratios)))
+        ax.set_xticks(sorted(table["jobs_per_hour"].unique()))
+        ax.set_ylabel("Times lower")
+        name_axis(ax.xaxis, "jobs_per_hour")
