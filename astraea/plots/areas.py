@@ -1,25 +1,22 @@
-"""Pictures made of areas: who holds which GPUs when, and coloured cells."""
+"""Pictures made of areas: the holders of GPUs over time, and coloured cells."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import LogNorm, Normalize
 from matplotlib.patches import Rectangle
 
 from astraea.core.arrays import IntArray
-from astraea.core.units import HOUR
-from astraea.plots.style import OTHERS, look, name_axis, named, ordered, style, with_unit
+from astraea.plots.style import OTHERS, name_axis, named, style
 
 
 def gantt(grants: pd.DataFrame, ax: Axes, *, gpus: int, rows: str = "gpu", by: str = "job_id") -> None:
-    """Who holds which GPUs when: one box per lease, one colour per job, its name inside.
+    """Draw the holders of GPUs over time: one box per lease, one colour per job, its name inside.
 
-    `grants` are those of a `Result`; on which of the cluster's GPUs they lie, `gpu_rows` makes up. With `rows` "job",
+    `grants` are those of a `Result`; `gpu_rows` chooses the GPUs that they may have lain on. With `rows` "job",
     the vertical axis lists jobs; with `by` "tenant", jobs of a tenant have one colour.
     """
     table = gpu_rows(grants, gpus)
@@ -46,7 +43,7 @@ def gantt(grants: pd.DataFrame, ax: Axes, *, gpus: int, rows: str = "gpu", by: s
 
 
 def gpu_rows(grants: pd.DataFrame, gpus: int) -> pd.DataFrame:
-    """Blocks of neighbouring GPUs that each lease may have held; which they were is not part of a result.
+    """Return blocks of neighbouring GPUs that each lease may have held; a result does not say which they were.
 
     Renewed jobs keep their GPUs; the others get the lowest free ones, in one block if there is one. The table has one
     row per block, in order of time: job_id, demand, start, end [s], first_gpu, gpus.
@@ -72,42 +69,31 @@ def _blocks(gpus: IntArray) -> list[IntArray]:
     return np.split(gpus, np.flatnonzero(np.diff(gpus) > 1) + 1)
 
 
-def heatmap(frame: pd.DataFrame, x: str, y: str, value: str, ax: Axes, *, is_part: bool = False) -> None:
-    """One coloured cell for each `x` and `y`; the colour is neutral at 1, or, of a part of 1, dark at 0."""
+def heatmap(
+    frame: pd.DataFrame, x: str, y: str, value: str, ax: Axes, *, is_part: bool = False, spread: float = 1.0
+) -> None:
+    """One coloured cell for each `x` and `y`, grey where there is no value.
+
+    The colour is neutral at 1 and full `spread` away from it, or, of a part of 1, dark at 0. Whole numbers along `x`
+    have a column each, also those that do not occur, and at most ten labels.
+    """
     import seaborn as sns  # takes a second to import, and only this figure needs it
 
     table = frame.pivot_table(index=y, columns=x, values=value, sort=False)
+    every = 1
+    if pd.api.types.is_integer_dtype(table.columns):
+        table = table.reindex(columns=range(int(table.columns[0]), int(table.columns[-1]) + 1))
+        every = next(n for n in (1, 2, 5, 10, 20, 50, 100) if len(table.columns) <= 10 * n or n == 100)
     with style():
-        colors = {"cmap": "YlGnBu_r", "vmax": 1.0} if is_part else {"cmap": "RdBu", "center": 1.0, "vmax": 2.0}
-        sns.heatmap(table, ax=ax, vmin=0.0, linewidths=0.4, cbar_kws={"label": named(value)[0]}, **colors)
+        colors: dict[str, Any] = {"cmap": "YlGnBu_r", "vmin": 0.0, "vmax": 1.0}
+        if not is_part:
+            colors = {"cmap": "RdBu", "vmin": 1 - spread, "vmax": 1 + spread}
+        lines = 0.4 if len(table.columns) <= 40 else 0.0
+        sns.heatmap(table, ax=ax, linewidths=lines, cbar_kws={"label": named(value)[0]}, **colors)
+        labels = list(table.columns)[::every]
+        ax.set_xticks([every * k + 0.5 for k in range(len(labels))], [f"{label}" for label in labels])
+        ax.set_facecolor("#D9D9D9")
         ax.set_xlabel(named(x)[0])
         ax.set_ylabel(named(y)[0])
-        ax.tick_params(length=0, labelrotation=0)
-
-
-def strips(frame: pd.DataFrame, value: str, by: str, ax: Axes, *, log: bool = False, ticks: Sequence[float]) -> None:
-    """One row of colours per class over time [s], light for small values; NaN and, with `log`, 0 are white.
-
-    `ticks` are the values at the colour bar; its ends are their smallest and largest.
-    """
-    names = ordered(frame[by])
-    table = frame.pivot_table(index=by, columns="time", values=value).loc[names]
-    times = table.columns.to_numpy(dtype=float)
-    edges = np.append(times, times[-1] + (times[-1] - times[-2] if len(times) > 1 else HOUR))
-    cells = np.ma.masked_invalid(table.where(table > 0).to_numpy() if log else table.to_numpy())
-    scale = LogNorm if log else Normalize
-    with style():
         ax.grid(visible=False)
-        mesh = ax.pcolormesh(edges, np.arange(len(names) + 1), cells, cmap="YlOrRd" if log else "YlGnBu",
-                             norm=scale(min(ticks), max(ticks)), rasterized=True)  # fmt: skip
-        ax.hlines(range(1, len(names)), edges[0], edges[-1], color="white", linewidth=1.5)
-        ax.set_yticks(np.arange(len(names)) + 0.5, [look(name).label for name in names])
-        ax.invert_yaxis()
-        ax.tick_params(axis="y", length=0)
-        name_axis(ax.xaxis, "time")
-        word, unit = named(value)
-        texts = [f"{100 * t:g}" if unit == "share" else f"{t:g}" for t in ticks]
-        bar = ax.figure.colorbar(mesh, ax=ax, location="top", aspect=40, pad=0.02)
-        bar.set_ticks(list(ticks), labels=texts)
-        bar.ax.minorticks_off()
-        bar.set_label(with_unit(word, "%" if unit == "share" else unit))
+        ax.tick_params(length=0, labelrotation=0)

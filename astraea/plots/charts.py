@@ -1,4 +1,4 @@
-"""Tidy table -> Axes, one function per kind of figure, and `save` for the picture with the table behind it.
+"""One function per kind of chart, from a tidy table to Axes, and `save` for the picture with its table.
 
 `ecdf`, `mean_interval` and `box_stats` reduce many jobs to the few numbers that are drawn.
 
@@ -17,12 +17,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from astraea.plots.areas import gantt, heatmap, strips
-from astraea.plots.dots import ENOUGH, PUBLISHED, SEED, dodged, error, ranked, reading_of, seed_means
+from astraea.plots.areas import gantt, heatmap
+from astraea.plots.dots import ENOUGH, PUBLISHED, SEED, by_scheduler, dodged, error, name_rows, seed_means
 from astraea.plots.files import save, save_table
 from astraea.plots.statistics import box_stats, corners, ecdf, mean_interval
 from astraea.plots.style import (
     Look,
+    announce_log,
     footnote,
     legend,
     look,
@@ -37,29 +38,30 @@ from astraea.plots.style import (
 )
 
 __all__ = [
-    "PUBLISHED", "bars", "box_stats", "boxes", "cdf", "corners", "dodged", "ecdf", "footnote",
-    "gantt", "heatmap", "legend", "lines", "look", "mark_line", "mean_interval", "named_line", "ordered", "panels",
-    "ranked", "save", "save_table", "stacked", "strips", "style", "timeseries", "title",
+    "PUBLISHED", "announce_log", "bars", "box_stats", "boxes", "by_scheduler", "cdf", "corners", "dodged", "ecdf",
+    "footnote", "gantt", "heatmap", "legend", "lines", "look", "mark_line", "mean_interval", "name_rows", "named_line",
+    "ordered", "panels", "save", "save_table", "stacked", "style", "timeseries", "title",
 ]  # fmt: skip
 
 
 LINE_LEVEL: Final = 2.0
-"""Of a line without width; a wider one is drawn below a thinner one, so that it hides none that it coincides with."""
+"""Level of a line without width; a wider line is drawn below a thinner one, so that neither hides the other."""
 
 
 def cdf(
     points: pd.DataFrame, value: str, by: str, ax: Axes, *, log: bool = False, tail: bool = False,
     reference: tuple[float, str] | None = None, bold: str = "",
 ) -> None:  # fmt: skip
-    """Distribution functions from a table of `ecdf`; `reference` is a value to mark and its text, `bold` as in `look`.
+    """Draw distribution functions from a table of `ecdf`; `reference` is a value to mark and its text.
 
-    With `tail`, the share that lies *above* each value, on a logarithmic axis that ends where one value is left.
+    With `tail`, draw the share *above* each value, on a logarithmic axis that ends where one value is left. `bold` is
+    as in `look`.
     """
     with style():
         if log:
             ax.set_xscale("log")
         for k, (name, part) in enumerate(_classes(points, by)):
-            here = look(name, k, reading_of(points), bold)
+            here = look(name, k, bold)
             x, share = part[value].to_numpy(), part["share"].to_numpy()
             if tail:
                 x, share = x[share < 1], 1 - share[share < 1]
@@ -79,9 +81,9 @@ def lines(
     frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool = False, log: bool = False,
     each: bool = False, bold: str = "",
 ) -> None:  # fmt: skip
-    """Mean of `y` over the rows (seeds) at each `x`, one line per class, with a band for the 95 % interval.
+    """Draw the mean of `y` over the rows (seeds) at each `x`, one line per class, with a band for the 95 % interval.
 
-    Of fewer than `ENOUGH` seeds, or with `each`, every one is a small dot instead. With `even`, the values of `x` stand
+    Of fewer than `ENOUGH` seeds, or with `each`, every one is a small dot instead. With `even`, the values of `x` are
     at equal distances, with `log` on a logarithmic axis; `bold` is as in `look`.
     """
     table = seed_means(frame, [by, x], y).sort_values(x, kind="stable")
@@ -91,9 +93,10 @@ def lines(
             ax.set_xscale("log")
             ax.xaxis.set_minor_locator(NullLocator())
         for k, (name, part) in enumerate(_classes(table, by)):
-            here = look(name, k, reading_of(frame), bold)
+            here = look(name, k, bold)
             at = [values.index(v) for v in part[x]] if even else part[x]
-            ax.plot(at, part["mean"], marker=here.marker, markersize=4, **_line(here))
+            face = here.face or here.color
+            ax.plot(at, part["mean"], marker=here.marker, markersize=4, markerfacecolor=face, **_line(here))
             if part["n"].min() >= ENOUGH and not each:
                 ax.fill_between(at, part["low"], part["high"], color=here.color, alpha=0.18, linewidth=0)
             elif part["n"].max() > 1:
@@ -103,6 +106,8 @@ def lines(
         ax.set_ylim(bottom=0)
         name_axis(ax.yaxis, y)
         name_axis(ax.xaxis, x)
+        if log:
+            announce_log(ax.xaxis)
         if even:
             name_ticks(ax, x, values)
         elif len(values) <= 8:
@@ -110,7 +115,7 @@ def lines(
 
 
 def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> None:
-    """Mean of `y` over the rows (seeds) for each `x`, with error bars for the 95 % interval, or dots for few seeds."""
+    """Draw the mean of `y` over the rows (seeds) for each `x`, with 95 % intervals, or dots for few seeds."""
     table = seed_means(frame, [x], y).set_index(x).loc[ordered(frame[x])]
     with style():
         for k, (name, row) in enumerate(table.iterrows()):
@@ -125,7 +130,7 @@ def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> None:
 
 
 def boxes(table: pd.DataFrame, value: str, by: str, ax: Axes, *, scheduler: str) -> None:
-    """Boxes of one scheduler from a table of `box_stats`, one per class; whiskers from the 5 % to the 95 % quantile."""
+    """Draw boxes of one scheduler from a table of `box_stats`, one per class; whiskers: 5 % to 95 % quantile."""
     rows = [part.iloc[0] for _, part in _classes(table, by)]
     names = {"whislo": "low", "q1": "q1", "med": "median", "q3": "q3", "whishi": "high"}
     figures = [{k: float(row[c]) for k, c in names.items()} for row in rows]
@@ -141,7 +146,7 @@ def boxes(table: pd.DataFrame, value: str, by: str, ax: Axes, *, scheduler: str)
 
 
 def timeseries(frame: pd.DataFrame, y: str, by: str, ax: Axes) -> None:
-    """One stepped line per class over time [s]."""
+    """Draw one stepped line per class over time [s]."""
     with style():
         for k, (name, part) in enumerate(_classes(frame, by)):
             ax.step(part["time"], part[y], where="post", **_line(look(name, k), 0.7))
@@ -152,7 +157,7 @@ def timeseries(frame: pd.DataFrame, y: str, by: str, ax: Axes) -> None:
 
 
 def stacked(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes) -> None:
-    """Bars of shares that add up: `y` for each `x`, split by a class; `x` in the order of the table."""
+    """Draw bars of shares that add up: `y` for each `x`, split by a class; `x` in the order of the table."""
     table = frame.pivot_table(index=x, columns=by, values=y, aggfunc="sum", sort=False).fillna(0.0)
     bottom = np.zeros(len(table))
     with style():
@@ -175,7 +180,7 @@ def _line(here: Look, thin: float = 1.0) -> dict[str, Any]:
 
 
 def _name_positions(ax: Axes, x: str, y: str, names: list[Any]) -> None:
-    """Name the classes that stand beside each other, and what is shown of them."""
+    """Label classes side by side, and the quantity shown of them."""
     name_ticks(ax, x, names)
     ax.tick_params(axis="x", length=0)
     ax.grid(visible=False, axis="x")

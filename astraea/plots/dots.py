@@ -15,20 +15,20 @@ from astraea.plots.statistics import mean_interval
 from astraea.plots.style import look, name_axis, name_ticks, named, ordered, style
 
 ENOUGH: Final = 5
-"""Seeds from which on an interval of their mean is drawn; fewer are drawn themselves."""
+"""Least number of seeds for an interval of their mean; fewer are drawn themselves."""
 
 SEED: Final[dict[str, Any]] = {"marker": "o", "markersize": 2.5, "linestyle": "none", "alpha": 0.6, "zorder": 3}
-"""How a seed is drawn."""
+"""Style of a seed."""
 
 PUBLISHED: Final[dict[str, Any]] = {
     "marker": "D", "markersize": 6, "linestyle": "none", "markerfacecolor": "none", "markeredgecolor": "#111111",
     "markeredgewidth": 1.2, "zorder": 5, "label": "published value",
 }  # fmt: skip
-"""How a value of a paper is drawn."""
+"""Style of a value that a paper prints, and of nothing else."""
 
 
 def seed_means(frame: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
-    """Means over seeds, with the intervals that are worth drawing (`ENOUGH`), inside what can be; others are NaN."""
+    """Return means over seeds with their intervals, clipped to possible values; NaN below `ENOUGH` seeds."""
     table = mean_interval(frame, by, value)
     low = 0.0 if frame[value].min() >= 0 else -math.inf  # a change can be either way
     high = 1.0 if named(value)[1] == "share" or value == "jain" else math.inf
@@ -36,59 +36,63 @@ def seed_means(frame: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
 
 
 def error(row: Any) -> list[list[float]] | None:
-    """Lengths of the two halves of an error bar from a row of `seed_means`, or None if there is none."""
+    """Return the lengths of both halves of an error bar from a row of `seed_means`, or None without an interval."""
     return [[row["mean"] - row["low"]], [row["high"] - row["mean"]]] if math.isfinite(row["high"]) else None
 
 
-def reading_of(frame: pd.DataFrame) -> str:
-    """The one reading of an evaluation that a table has, or nothing: who knows more in it is named apart (`look`)."""
-    readings = set(frame["reading"]) if "reading" in frame else set()
-    return str(readings.pop()) if len(readings) == 1 else ""
-
-
-def ranked(
+def by_scheduler(
     frame: pd.DataFrame, value: str, ax: Axes, *, published: Mapping[str, float] | None = None,
     names: Sequence[str] | None = None, log: bool = False, end: float = math.inf,
 ) -> list[str]:  # fmt: skip
-    """One row per scheduler: its seeds as small dots, their mean as its mark, with the 95 % interval of enough seeds.
+    """Draw one row per scheduler: the mean of its seeds as its mark and, of several, each seed as a small dot below.
 
     `published` gives a paper's values, open diamonds; `names` is the order of the rows from above, otherwise that of
-    their means, the smallest first. A mean beyond the `end` of the axis is written there, with an arrow. Returns the
-    rows, from above.
+    all figures. A mean beyond the `end` of the axis is written there, with an arrow. Returns the rows, from above.
     """
-    means = seed_means(frame, ["scheduler"], value).set_index("scheduler").loc[ordered(frame["scheduler"])]
-    rows = list(names) if names is not None else list(means["mean"].sort_values(kind="stable").index)
-    beyond = means.index[means["mean"] > end]
-    reading = reading_of(frame)
-    row: Any
+    rows = list(names) if names is not None else ordered(frame["scheduler"])
+    values = {name: frame.loc[frame["scheduler"] == name, value].dropna() for name in rows}
+    beyond = [name for name in rows if values[name].mean() > end]
     with style():
         for k, name in enumerate(rows):
-            here, row = look(name, k, reading), means.loc[name]
-            if name not in beyond:
-                seeds = frame.loc[frame["scheduler"] == name, value]
+            here, seeds = look(name, k), values[name]
+            if not len(seeds):
+                ax.annotate("–", (0.03, k), xycoords=("axes fraction", "data"), va="center", color="#777777")
+            if name in beyond or not len(seeds):
+                continue
+            if len(seeds) > 1:
                 ax.plot(seeds, np.full(len(seeds), k + 0.24), color=here.color, **SEED)
-                ax.errorbar(row["mean"], k, xerr=error(row), fmt=here.marker, color=here.color, markersize=6,
-                            capsize=2.5, elinewidth=1.2)
+            ax.plot(seeds.mean(), k, here.marker, color=here.color, markersize=6, clip_on=False)
         known = {name: x for name, x in (published or {}).items() if name in rows}
         if known:
             ax.plot(list(known.values()), [rows.index(name) for name in known], **PUBLISHED)
+        low, high = ax.get_xlim()
+        if not log and 0 < low < 0.6 * high:
+            ax.set_xlim(left=0)
         if math.isfinite(end):
             ax.set_xlim(right=end)
-        ax.set_yticks(range(len(rows)), [look(name, reading=reading).label for name in rows])
-        ax.set_ylim(len(rows) - 0.4, -0.6)
-        ax.tick_params(axis="y", length=0)
+        name_rows(ax, [look(name).label for name in rows])
         if log:
             ax.set_xscale("log")
         name_axis(ax.xaxis, value, log=log)
+        if not log and ax.get_xlim()[0] > 0:
+            ax.set_xlabel(f"{ax.get_xlabel()} (axis cut)")
         for name in beyond:
-            _write_at_edge(ax, rows.index(name), means.loc[name, "mean"], look(name).color)
+            _write_at_edge(ax, rows.index(name), values[name].mean(), look(name).color)
     return rows
+
+
+def name_rows(ax: Axes, labels: Sequence[str]) -> None:
+    """Label the rows 0, 1, 2, ... of a chart from above."""
+    ax.set_yticks(range(len(labels)), list(labels))
+    ax.set_ylim(len(labels) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
 
 
 def _write_at_edge(ax: Axes, at: int, value: float, color: str) -> None:
     """Write a value that is beyond the end of the axis at that end, in the axis' own unit, with an arrow."""
-    shown = float(ax.xaxis.get_major_formatter().format_ticks([value])[0])
-    unit = re.search(r"\[(.+)\]", ax.get_xlabel())
+    tick = ax.xaxis.get_major_formatter().format_ticks([value])[0]
+    shown = float(tick.replace(",", "").replace("\N{MINUS SIGN}", "-"))
+    unit = re.search(r"\[([^ \]]+)\]", ax.get_xlabel())
     text = (f"{shown:,.3g}" if shown < 1000 else f"{shown:,.0f}") + (f" {unit[1]}" if unit else "")
     ax.annotate(text, (1, at), (-7, 0), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right",
                 va="center", fontsize=8, color=color)  # fmt: skip
@@ -98,7 +102,7 @@ def _write_at_edge(ax: Axes, at: int, value: float, color: str) -> None:
 def dodged(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, each: bool = True) -> None:
     """Draw `y` at each `x`, places in the order of the table, the classes of `by` side by side so that none is hidden.
 
-    A small dot is a row of the table, the mark their mean; without `each`, means alone.
+    A small dot is a row of the table, the mark their mean; without `each`, means alone. One row has no dot of its own.
     """
     places, classes = list(dict.fromkeys(frame[x])), ordered(frame[by])
     step = 0.64 / max(1, len(classes))
@@ -107,7 +111,7 @@ def dodged(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, each: bool
             here, rows = look(name, k), frame[frame[by] == name]
             mark: dict[str, Any] = {"color": here.color, "linestyle": "none"}
             shift = step * (k - (len(classes) - 1) / 2)
-            if each:
+            if each and rows.groupby(x)[y].size().max() > 1:
                 at = np.array([places.index(value) for value in rows[x]]) + shift
                 ax.plot(at, rows[y], marker="o", markersize=2.5, alpha=0.5, **mark)
             means = rows.groupby(x, sort=False)[y].mean()

@@ -1,4 +1,4 @@
-"""A figure as the files of its picture, in every form that is wanted, beside the table that it shows."""
+"""Files of a figure: its picture in every wanted form, and the table that it shows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from astraea.core.files import write_atomically
 from astraea.plots.style import style
 
 DPI: Final = 200
-"""Of a picture in pixels."""
+"""Pixels per inch of a PNG."""
 
 KNOWN: Final = ("pdf", "svg")
 """Forms beside PNG."""
@@ -30,7 +30,7 @@ UNDATED: Final[dict[str, dict[str, Any]]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-"""What is left out of each form, so that the same figure gives the same bytes."""
+"""Metadata that each form leaves out, so that the same figure gives the same bytes."""
 
 
 def further_forms() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Tables that are drawn: jobs and seeds reduced to quantile points, means with intervals, five-number summaries."""
+"""Tables for drawing: jobs and seeds reduced to quantile points, means with intervals, five-number summaries."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pandas as pd
 def ecdf(
     frame: pd.DataFrame, value: str, by: str | Sequence[str], *, at: Sequence[float] = (), points: int = 200
 ) -> pd.DataFrame:
-    """Points of the empirical distribution functions, one per class; NaN is left out.
+    """Return points of the empirical distribution functions, one per class; NaN is left out.
 
     The share at every point is exact, F(x) = #{values <= x} / n; only the points in between are left out.
 
     Parameters
     ----------
     at : sequence of float
-        Values at which a point must stand, as thresholds of claims.
+        Values that must be among the points, as thresholds of claims.
     points : int
         Largest number of points per class, besides those `at`.
 
@@ -39,7 +39,7 @@ def ecdf(
 
 
 def mean_interval(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFrame:
-    """Mean over the rows of each class (seeds), with its 95 % confidence interval (Student's t).
+    """Return the mean over the rows of each class (seeds), with its 95 % confidence interval (Student's t).
 
     Returns
     -------
@@ -77,7 +77,7 @@ def compared(frame: pd.DataFrame, value: str) -> pd.DataFrame:
 
 
 def box_stats(frame: pd.DataFrame, value: str, by: str | Sequence[str]) -> pd.DataFrame:
-    """Five-number summary of each class: 5 % (end of a whisker), 25 %, 50 %, 75 %, 95 % quantile; number of values.
+    """Return a summary of each class: its 5 % (end of a whisker), 25 %, 50 %, 75 %, 95 % quantile, number of values.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def box_stats(frame: pd.DataFrame, value: str, by: str | Sequence[str]) -> pd.Da
 
 
 def corners(frame: pd.DataFrame, value: str, by: Sequence[str]) -> pd.DataFrame:
-    """Rows at the ends of every stretch over which a stepped curve stays what it is; those between say the same.
+    """Return the rows at both ends of every stretch on which a stepped curve is constant; those between are redundant.
 
     The rows of each class of `by` must be in order.
     """

@@ -1,4 +1,4 @@
-"""How every figure looks and what its axes say: one order and palette of schedulers, one word and unit per quantity.
+"""The look of every figure and the words at its axes: one order and palette of schedulers, one unit per quantity.
 
 Colours are Okabe and Ito's colour-blind safe set; line styles, markers and hatches tell the schedulers apart in grey
 print. A variant of a scheduler has its hue and is dashed.
@@ -7,6 +7,7 @@ print. A variant of a scheduler has its hue and is dashed.
 from __future__ import annotations
 
 import math
+import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -41,6 +42,7 @@ class Look(NamedTuple):
     width: float = 1.5
     hatch: str = ""
     marker: str = "o"
+    face: str = ""  # of the mark, if it is not the colour
 
 
 def _listed(name: str) -> dict[str, Any]:
@@ -55,7 +57,7 @@ LOOKS: Final = {name: _look(**entry) for name, entry in _listed("looks.toml").it
 """Looks by name, in the order in which every figure and table shows them."""
 
 REFERENCE: Final[dict[str, Any]] = {"color": "#444444", "linewidth": 0.8, "linestyle": (0, (2, 2)), "zorder": 1}
-"""How a line that marks a value is drawn."""
+"""Style of a line that marks a value."""
 
 _SHEET: Final = Path(__file__).with_name("astraea.mplstyle")
 SETTINGS: Final[dict[str, Any]] = {
@@ -63,34 +65,35 @@ SETTINGS: Final[dict[str, Any]] = {
 }
 """matplotlib's settings for every figure, `rcParams`."""
 
-OTHERS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#000000", "#F0E442", "#D55E00")
+_HEADLINE: Final[dict[str, Any]] = {"size": 10.5, "weight": "bold"}
+
+OTHERS: Final = ("#004488", "#BB5566", "#DDAA33", "#6699CC", "#666666", "#EE99AA", "#997700", "#222222")
 LINES: Final = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
-"""Colours and lines of what is not among `LOOKS`, by its position."""
+"""Colours and lines of what is not among `LOOKS`, by its position; no scheduler has them."""
 
 WORDS: Final[dict[str, tuple[str, str]]] = {name: (word, unit) for name, (word, unit) in _listed("words.toml").items()}
-"""Column of a table -> its name in a figure, and its unit; `share` is a number in [0, 1] that is shown in percent."""
+"""Column of a table -> its name in a figure, and its unit. `share` is a number in [0, 1], shown in percent; `s` is a
+time in s, shown in the unit that suits it; `h` is a time in s that is always shown in hours."""
 
 WIDTH: Final = 7.0
-"""Of a page's text [inch]: no picture is wider, so that its letters are printed as large as they are."""
+"""Width of a page's text [inch]; no picture is wider, so that its letters keep their size in print."""
 
 _MARKS: Final = (1, 10, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY)  # of a logarithmic time axis [s]
 
 
 def ordered(names: Iterable[Any]) -> list[Any]:
-    """Distinct names: the known ones in the order of `LOOKS`, then the others as they come."""
+    """Return distinct names: the known ones in the order of `LOOKS`, then the others as they come."""
     seen = list(dict.fromkeys(names))
     return [n for n in LOOKS if n in seen] + [n for n in seen if n not in LOOKS]
 
 
-def look(name: Any, position: int = 0, reading: str = "", bold: str = "") -> Look:
-    """Look of a scheduler or state; what is not known gets the colour of its position.
+def look(name: Any, position: int = 0, bold: str = "") -> Look:
+    """Return the look of a scheduler or state; what is not known gets the colour of its position.
 
-    A scheduler may be named apart in a reading of an evaluation. With `bold`, the one that a picture is about, its line
-    is wide and solid, and all others are thin.
+    With `bold`, the one that a picture is about, its line is wide and solid, and all others are thin.
     """
     k = position % len(OTHERS)
-    unknown = Look(str(name), OTHERS[k], LINES[k], 1.6, "", "osv^DPXd"[k])
-    here = LOOKS.get(f"{name}, {reading}", LOOKS.get(name, unknown))
+    here = LOOKS.get(name, Look(str(name), OTHERS[k], LINES[k], 1.6, "", "osv^DPXd"[k]))
     if not bold:
         return here
     return here._replace(line="-", width=2.8) if name == bold else here._replace(width=min(here.width, 1.5))
@@ -98,7 +101,7 @@ def look(name: Any, position: int = 0, reading: str = "", bold: str = "") -> Loo
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Every figure's settings, for the time of a `with` block."""
+    """Apply every figure's settings within a `with` block."""
     with plt.style.context(["default", SETTINGS]):
         yield
 
@@ -114,18 +117,25 @@ def panels(columns: int = 1, rows: int = 1, width: float = 3.6, height: float = 
     return fig, axes.ravel() if axes.size > 1 else axes[0, 0]
 
 
-def legend(fig: Figure, columns: int = 0) -> None:
-    """One legend above all panels: every name once, in the order of `LOOKS`."""
+def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axes] | None = None) -> None:
+    """Draw one legend above all panels, every name once, in the order of `LOOKS`, with a `headline` over it.
+
+    It has what is drawn in `axes`, by default in all.
+    """
     handles: dict[str, Any] = {}
-    for ax in fig.axes:
+    for ax in fig.axes if axes is None else axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     place = {known.label: i for i, known in enumerate(LOOKS.values())}
     labels = sorted(handles, key=lambda x: place.get(x, len(place)))
-    rows = math.ceil(len(labels) / max(1, int(fig.get_figwidth() / 1.4)))
-    columns = columns or math.ceil(len(labels) / max(rows, 1))
+    if not labels:
+        fig.suptitle(headline, **_HEADLINE)
+        return
     with style():
-        fig.legend([handles[x] for x in labels], labels, loc="outside upper center", ncols=columns)
+        rows = math.ceil(len(labels) / max(1, int(fig.get_figwidth() / 1.4)))
+        columns = columns or math.ceil(len(labels) / rows)
+        fig.legend([handles[x] for x in labels], labels, loc="outside upper center", ncols=columns,
+                   title=headline or None, title_fontproperties=_HEADLINE)  # fmt: skip
 
 
 def mark_line(ax: Axes, value: float, text: str, *, vertical: bool = True) -> None:
@@ -147,13 +157,14 @@ def named_line(ax: Axes, value: float, text: str, dashes: tuple[float, ...] = (2
 
 
 def footnote(fig: Figure, text: str) -> None:
-    """Write below all panels what holds for them all."""
+    """Write a note on all panels below them."""
     with style():
-        fig.supxlabel(text, x=0.01, ha="left", fontsize=7.5, color=REFERENCE["color"])
+        lines = (textwrap.fill(line, int(17 * fig.get_figwidth())) for line in text.split("\n"))
+        fig.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7.5, color=REFERENCE["color"])
 
 
 def title(ax: Axes, text: str, below: str = "") -> None:
-    """Write a panel's title, and smaller below it what the panel says."""
+    """Write a panel's title, and a smaller line below it."""
     with style():
         ax.set_title(f"{text}\n" if below else text)
         if below:
@@ -162,7 +173,7 @@ def title(ax: Axes, text: str, below: str = "") -> None:
 
 
 def named(column: str) -> tuple[str, str]:
-    """What a column is called in a figure, and its unit."""
+    """Return the name of a column in a figure, and its unit."""
     return WORDS.get(column, (str(column).replace("_", " ").capitalize(), ""))
 
 
@@ -182,28 +193,48 @@ def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
         axis.set_major_formatter(FixedFormatter([duration_text(m).replace(" ", "\u2009") for m in marks]))
         axis.set_minor_locator(NullLocator())
         unit = ""  # it stands at every tick
-    elif unit == "s":
-        unit = unit_for(high)
+    elif unit == "h" and log:
+        marks = [digit * 10.0**power * HOUR for power in range(-2, 6) for digit in (1, 2, 5)]
+        marks = [m for m in marks if low <= m <= high]
+        axis.set_major_locator(FixedLocator(marks[:: -(-len(marks) // 6)] if marks else []))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / HOUR:,.6g}"))
+        axis.set_minor_locator(NullLocator())
+    elif unit in ("s", "h"):
+        unit = unit_for(high) if unit == "s" else unit
         scale = SECONDS[unit]
         steps = MaxNLocator(8, steps=[1, 2, 3, 5, 10] if unit == "h" else [1, 2, 5, 10]).tick_values(
             max(low, 0.0) / scale, high / scale
         )
         axis.set_major_locator(FixedLocator([float(t) * scale for t in steps if low <= t * scale <= high]))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / scale:g}"))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / scale:,.6g}"))
     elif log:
         log_ticks(axis, 100.0 if unit == "share" else 1.0)
     elif unit == "share":
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g}"))
     unit = "%" if unit == "share" else unit
     axis.set_label_text(with_unit(word, unit))
+    if log:
+        announce_log(axis)
+
+
+def announce_log(axis: Axis) -> None:
+    """Say in an axis' label that its scale is logarithmic."""
+    axis.set_label_text(f"{axis.get_label_text()} (log scale)")
 
 
 def log_ticks(axis: Axis, factor: float = 1.0) -> None:
     """Set ticks that a person reads, more of them for few powers of ten; `factor` is that to the unit that is shown."""
     low, high = sorted(axis.get_view_interval())
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{factor * value:g}"))
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,), numticks=5))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _short(factor * value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _short(value: float) -> str:
+    """Write a number shortly enough for an axis of many decades: 1,000, 10k, 1M."""
+    if value >= 1e6:
+        return f"{value / 1e6:,.10g}M"
+    return f"{value / 1e3:g}k" if value >= 1e4 else f"{value:,.10g}"
 
 
 def name_ticks(ax: Axes, column: str, values: Sequence[Any]) -> None:
@@ -222,6 +253,6 @@ def name_ticks(ax: Axes, column: str, values: Sequence[Any]) -> None:
 
 
 def quick(fig: Figure, **places: float) -> None:
-    """Place the panels where they are said to be: to look for room takes longer than to draw, too long for a slider."""
+    """Place the panels at fixed positions: a layout engine takes longer than the drawing, too long for a slider."""
     fig.set_layout_engine(None)
     fig.subplots_adjust(**{"left": 0.08, "right": 0.98, "bottom": 0.22, "top": 0.88, "wspace": 0.45, **places})

@@ -21,12 +21,10 @@ from papers.ye2022 import falsifier
 from papers.ye2022.burst import burst_grid, memory_grid
 from papers.ye2022.estimates import estimate_grid
 from papers.ye2022.evaluation import (
-    INTERVAL,
     accounting_grid,
     baselines_grid,
     lease_grid,
     load_grid,
-    load_workload,
     main_grid,
     size_grid,
 )
@@ -46,16 +44,11 @@ def _together(*grids: NotebookGrid) -> NotebookGrid:
     return lambda trace, scale: reduce(add, (grid(trace, scale) for grid in grids))
 
 
-def _sensitivity(trace: str, scale: str) -> Grid:
-    jobs, cluster = load_workload(trace, scale)
-    return sensitivity_grid(jobs.in_rounds(INTERVAL), cluster)
-
-
 one_tenant_grid = _together(memory_grid, over_claiming_grid, paid_share_grid, burst_grid)
 
 GRIDS: Final[dict[str, NotebookGrid]] = {
     "01_trace_characterization": characterization_grid,
-    "03_lease_term": _together(lease_grid, _sensitivity),
+    "03_lease_term": _together(lease_grid, sensitivity_grid),
     "04a_fairness": _together(main_grid, accounting_grid),
     "04b_fairness_experiments": one_tenant_grid,
     "05_efficiency": main_grid,

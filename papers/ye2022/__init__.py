@@ -1,1 +1,1 @@
-"""What the notebooks ask of the evaluation of [Ye2022]."""
+"""The evaluation of [Ye2022], as the notebooks use it."""

@@ -1,9 +1,9 @@
-"""A burst after idleness: what a long memory costs those who were there all the time.
+"""A burst after idle days: the cost of a long memory to the tenants that were there all the time.
 
-A tenant that asks for nothing is owed nothing, yet ASTRAEA compares tenants by GPU-time since the beginning over their
-whole quota ([Ye2022] §6.1.1, Eq. 16): who was idle for a week is far behind, and served first when it comes. Here a new
-tenant is idle until an hour in which the cluster is busy, and then submits at once what would keep its quota busy for
-four days. It is compared with the same cluster in which the tenant never comes.
+A tenant that asks for nothing is owed nothing. Yet ASTRAEA compares tenants by GPU-time since the beginning over their
+whole quota ([Ye2022] §6.1.1, Eq. 16): a tenant that was idle for a week is far behind, and is served first when it
+comes. Here a new tenant is idle until an hour in which the cluster is busy. It then submits at once what would keep its
+quota busy for four days. The comparison is with the same cluster in which the tenant never comes.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ SCHEDULERS: Final = (
     *(s for s in COMPARED[PAPERS] if s.name in ("tiresias-l", "themis", "gandiva-fair", "yarn-cs")),
     *MEMORIES,
 )
-"""Those that are compared: memories of all lengths, and some that have none."""
+"""Schedulers to compare: memories of all lengths, and some without memory."""
 
 
 def burst_grid(trace: str, scale: str = "paper") -> Grid:
-    """`experiment_grid` of `SCHEDULERS`, without the burst and with it."""
+    """Return `experiment_grid` of `SCHEDULERS`, without the burst and with it."""
 
     def experiment(jobs: Trace, cluster: Cluster) -> Experiment:
         start = burst_start(jobs)
@@ -50,7 +50,7 @@ def burst_grid(trace: str, scale: str = "paper") -> Grid:
 
 
 def with_newcomer(trace: Trace, cluster: Cluster) -> tuple[Trace, str]:
-    """The trace with one tenant more, which has the average weight and no job, and the name of the tenant.
+    """Return the trace with one more tenant, of average weight and without a job, and the tenant's name.
 
     Its weight is larger where its quota would be less than one GPU.
     """
@@ -64,7 +64,7 @@ def with_newcomer(trace: Trace, cluster: Cluster) -> tuple[Trace, str]:
 
 
 def with_burst(trace: Trace, cluster: Cluster, tenant: str, start: float) -> Trace:
-    """The trace in which a tenant also submits a burst of jobs at `start` [s]."""
+    """Return the trace in which a tenant also submits a burst of jobs at `start` [s]."""
     quota = int(whole(quotas(trace, cluster.gpus))[trace.tenants.index(tenant)])
     gang = min(GANG, quota)
     ids = [f"{tenant}-{k:05}" for k in range(SIZE * quota // gang)]
@@ -85,7 +85,7 @@ def _weights(trace: Trace) -> dict[str, float]:
 
 
 def burst_start(trace: Trace) -> float:
-    """Whole hour in the third quarter of the trace at which jobs would hold most GPUs if nobody had to wait [s].
+    """Return the whole hour in the third quarter of the trace at which jobs would hold most GPUs without waiting [s].
 
     The first of equal ones; of a trace of less than a few hours, the hour in which its half is.
     """
@@ -98,17 +98,17 @@ def burst_start(trace: Trace) -> float:
 
 
 def burst_figures(result: Result) -> dict[str, Any]:
-    """`hourly_service`, and the end of the last job of each tenant [s]: dict `last_end`."""
+    """Return `hourly_service`, and the end of the last job of each tenant [s]: dict `last_end`."""
     return {**hourly_service(result), "last_end": result.jobs.groupby("tenant")["end_time"].max().to_dict()}
 
 
 def burst_curves(table: pd.DataFrame) -> pd.DataFrame:
-    """What the burst gets and the others lack, hour by hour; `table` is ``burst_grid(...).table(burst_figures)``.
+    """Return what the burst gets and the others lack by the hour; `table` is ``burst_grid(...).table(burst_figures)``.
 
-    Columns scheduler, seed, tenant, time since the burst came [s], in whole hours up to `HORIZON`, then done, GPU-time
-    that the burst has attained, over all that it attains in the end, and lacking, GPU-time that the others were owed
-    and did not get, with the burst less without it, over the same. What a tenant gets beyond its share in one hour
-    makes up for nothing in another.
+    Columns scheduler, seed, tenant, time since the burst came [s], in whole hours up to `HORIZON`, done and lacking.
+    Done is GPU-time that the burst has attained, over all that it attains in the end. Lacking is GPU-time that the
+    others were owed and did not get, with the burst minus without it, over the same. GPU-time beyond a tenant's share
+    in one hour does not make up for a shortfall in another.
     """
     parts = []
     for key, old, new in experiments(table):
@@ -123,11 +123,12 @@ def burst_curves(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def burst_table(table: pd.DataFrame) -> pd.DataFrame:
-    """When the burst is done, and how long the others are short; `table` as in `burst_curves`.
+    """Return when the burst ends, and how long the others are short; `table` as in `burst_curves`.
 
-    Columns scheduler, seed, tenant, finished, the time from the burst to the end of its last job [s], short_without and
-    short_with, the hours within `HORIZON` in which another tenant got less than 95 % of what it was owed, on average
-    over these, and lacking_soon and lacking, as in `burst_curves`, after `DURATION` and `HORIZON`.
+    Columns scheduler, seed, tenant, finished, short_without, short_with, lacking_soon, lacking. `finished` is the time
+    from the burst to the end of its last job [s]. The next two are hours within `HORIZON` in which another tenant got
+    less than 95 % of what it was owed, averaged over tenants. The last two are as in `burst_curves`, after `DURATION`
+    and `HORIZON`.
     """
     curves = burst_curves(table).set_index([*KEYS, "time"])["lacking"]
     rows = []
@@ -141,7 +142,7 @@ def burst_table(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_others(old: Row, new: Row, tenant: str) -> list[tuple[FloatArray, FloatArray]]:
-    """GPU-time that all but one tenant got and were owed in each hour of `HORIZON`, without the burst and with it."""
+    """Return GPU-time that the others got and were owed in each hour of `HORIZON`, without the burst and with it."""
     others, first = [t for t in new["fair"] if t != tenant], int(old["start"] // HOUR)
     return [
         (hours(r["attained"][others], first, HORIZON), hours(r["fair"][others], first, HORIZON)) for r in (old, new)
@@ -149,6 +150,6 @@ def _of_others(old: Row, new: Row, tenant: str) -> list[tuple[FloatArray, FloatA
 
 
 def memory_grid(trace: str, scale: str = "paper") -> Grid:
-    """`MEMORIES`: what of the past decides whose turn it is; columns as of `main_grid`."""
+    """Return runs of `MEMORIES`, which differ in how much of the past decides the next turn; columns as `main_grid`."""
     drawn = workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1))
     return Grid.of(row for work in drawn for row in runs_of(MEMORIES, PAPERS, *work))

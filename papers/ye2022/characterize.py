@@ -1,15 +1,15 @@
-"""What a workload meets in production: waiting and utilization under FIFO per virtual cluster ([Ye2022] §3)."""
+"""A workload in production: waiting and utilization under FIFO in each virtual cluster ([Ye2022] §3)."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogFormatterMathtext, LogLocator
 
 from astraea.cluster.cluster import Cluster
 from astraea.core.arrays import FloatArray
@@ -19,6 +19,7 @@ from astraea.core.units import DAY, HOUR
 from astraea.experiments.grid import Grid
 from astraea.plots import charts
 from astraea.plots.statistics import ecdf
+from astraea.plots.style import name_axis
 from astraea.traces.columns import STATES
 from astraea.traces.describe import DEMANDS, RUNNING_TIMES
 from astraea.traces.trace import Trace
@@ -31,23 +32,33 @@ PRODUCTION_NODES: Final = {"venus": 133, "helios-venus": 133, "philly": 311, "ph
 CLASSES: Final = {"1": 1, "2-3": 3, "4-7": 7, "8": 8, ">8": np.inf}  # classes of demand of Figs 3 and 5: last GPU count
 LONG_WAIT: Final = 1800.0  # [s] (§3.2)
 LARGE_SLOWDOWN: Final = 5.0  # (§3.2)
+BARS: Final = {"g1": ["1"], "g8": ["8"], "gt8": [">8"], "ge8": ["8", ">8"]}
+"""Published shares by demand: the classes that each is of."""
+
+POINTS: Final = {
+    "g1.1h": ("running_time", HOUR, False),
+    "g1.1d": ("running_time", DAY, True),
+    "g1.30m": ("pending_time", LONG_WAIT, True),
+}
+"""Published shares of 1-GPU jobs: the column, the value up to which, and whether the share is of those beyond it."""
+
 SMALL_TIME: Final = 10 * DAY  # of a trace at the scale ``small`` [s]
 LOW: Final = 0.5
 HIGH: Final = 0.9  # utilization below and above which a virtual cluster counts as idle and as full (§3.1)
 
 
 def demand_class(demand: Any) -> pd.Series[Any]:
-    """Name in `CLASSES` of each job's demand, a categorical in order of size."""
+    """Return the name in `CLASSES` of each job's demand, a categorical in order of size."""
     return pd.Series(pd.cut(np.asarray(demand), [0, *CLASSES.values()], labels=list(CLASSES)))
 
 
 def class_label(name: str) -> str:
-    """A class of demand for a legend."""
+    """Write a class of demand for a legend."""
     return f"{name.replace('>', '> ')} GPU{'' if name == '1' else 's'}"
 
 
 def shares_by_state(trace: Trace, *, service: bool) -> pd.DataFrame:
-    """Shares of jobs by demand and how they ended (Fig 1), or of GPU service time, demand x duration (Fig 2).
+    """Return shares of jobs by demand and final state (Fig 1), or of GPU service time, demand x duration (Fig 2).
 
     Columns demand (a class of `astraea.traces.describe.DEMANDS`), state, share [0, 1]; a row per class and state that
     occurs, in order.
@@ -64,7 +75,7 @@ def shares_by_state(trace: Trace, *, service: bool) -> pd.DataFrame:
 
 
 def running_time_distributions(trace: Trace) -> pd.DataFrame:
-    """Distribution functions of running time and of GPU service time by class of demand (Fig 3).
+    """Return distribution functions of running time and of GPU service time by class of demand (Fig 3).
 
     Columns demand, running_time [s], share [0, 1], service_time [GPU-s]; rows of the second kind have no
     `running_time`. Exact at the limits of Table 1.
@@ -74,7 +85,7 @@ def running_time_distributions(trace: Trace) -> pd.DataFrame:
 
 
 def production_cluster(name: str, evaluated: Cluster) -> Cluster:
-    """The cluster that a known workload ran on, larger than the evaluated one; for any other trace the same.
+    """Return the cluster that a known workload ran on, larger than the evaluated one; for any other trace the same.
 
     The evaluation takes fewer nodes than production had, to make usage more intensive ([Ye2022] §6.1.3). A part of a
     trace, evaluated on fewer nodes still, gets as many more in proportion.
@@ -86,7 +97,7 @@ def production_cluster(name: str, evaluated: Cluster) -> Cluster:
 
 
 def production_grid(trace: str, scale: str = "paper") -> Grid:
-    """FIFO in every virtual cluster, on a cluster of production size: every seed of the evaluation."""
+    """Return runs of FIFO in every virtual cluster, on a cluster of production size: every seed of the evaluation."""
     drawn = ((seed, *load_workload(trace, scale, seed)) for seed in seeds(trace, scale))  # as recorded, to the second
     return grid_of(
         (seed, run_of(jobs, production_cluster(trace, evaluated), "yarn-cs", seed=seed), {})
@@ -95,7 +106,7 @@ def production_grid(trace: str, scale: str = "paper") -> Grid:
 
 
 def described_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple[Trace, Cluster]:
-    """What notebook 01 describes: a workload, and the cluster that it ran on.
+    """Return the workload that notebook 01 describes, and the cluster that it ran on.
 
     At the scale ``small`` these are the first `SMALL_TIME` seconds on the whole cluster: long enough for queues to
     form, and for days on which tenants change places. The part that the evaluation takes there has two days.
@@ -107,15 +118,15 @@ def described_workload(trace: str, scale: str = "paper", seed: int = 0) -> tuple
 
 
 def described_grid(trace: str, scale: str = "paper") -> Grid:
-    """FIFO in every virtual cluster of each `described_workload`, as recorded, to the second."""
+    """Return runs of FIFO in every virtual cluster of each `described_workload`, as recorded, to the second."""
     drawn = ((seed, *described_workload(trace, scale, seed)) for seed in seeds(trace, scale))
     return grid_of((seed, run_of(jobs, cluster, "yarn-cs", seed=seed), {}) for seed, jobs, cluster in drawn)
 
 
 def pending(trace: Trace, result: Result) -> tuple[pd.DataFrame, str]:
-    """How long each job waited, and how much longer that made it ([Ye2022] §3.2, Fig 5).
+    """Return how long each job waited, and its slowdown ([Ye2022] §3.2, Fig 5).
 
-    What the trace recorded is used where it did; otherwise what the simulation gave: the text is ``recorded`` or
+    Waits are those that the trace recorded, if it did, otherwise those of the simulation: the text is ``recorded`` or
     ``simulated``. Columns demand, running_time, pending_time [s], slowdown; a row per job whose waiting is known.
     """
     recorded = ~np.isnan(trace.queueing_delay)
@@ -129,7 +140,7 @@ def pending(trace: Trace, result: Result) -> tuple[pd.DataFrame, str]:
 
 
 def pending_distributions(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Distribution functions of pending time and slowdown by class of demand (Fig 5), of jobs as `pending` gives them.
+    """Return distribution functions of pending time and slowdown by class of demand (Fig 5); `jobs` as of `pending`.
 
     Columns demand, pending_time [s], share [0, 1], slowdown; rows of the second kind have no `pending_time`. Exact at
     30 min and at a slowdown of 5.
@@ -138,33 +149,55 @@ def pending_distributions(jobs: pd.DataFrame) -> pd.DataFrame:
     return _by_class(jobs["demand"], columns, {"pending_time": [LONG_WAIT], "slowdown": [LARGE_SLOWDOWN]})
 
 
-def by_class_picture(table: pd.DataFrame, columns: tuple[str, str]) -> Figure:
-    """Two of these distribution functions side by side (Figs 3 and 5), long waits and large slowdowns marked."""
+def states_picture(table: pd.DataFrame, published: Mapping[str, float], *, service: bool) -> Figure:
+    """Draw `shares_by_state`, with the paper's shares of the classes of `BARS` (Figs 1 and 2)."""
+    fig, ax = charts.panels(width=5.0, height=2.6)
+    charts.stacked(table, "demand", "share", "state", ax)
+    ax.set_ylabel("GPU service time [%]" if service else "Jobs [%]")
+    sums = table.groupby("demand", sort=False)["share"].sum()
+    for name, value in published.items():
+        at = [list(sums.index).index(demand) for demand in BARS[name]]
+        if len(at) > 1:
+            ax.plot(at, [sums[BARS[name]].sum()] * len(at), color="#444444", label="8 and more")
+        ax.plot(np.mean(at), value, **charts.PUBLISHED)
+    ax.set_ylim(0, 1.1 * max([sums.max(), *published.values()]))
+    charts.legend(fig, headline="Which jobs hold the GPUs?" if service else "How many GPUs do jobs ask for?")
+    return fig
+
+
+def by_class_picture(table: pd.DataFrame, columns: tuple[str, str], published: Mapping[str, float]) -> Figure:
+    """Draw two of these distribution functions side by side (Figs 3 and 5), long waits and large slowdowns marked.
+
+    `published` are the paper's shares of 1-GPU jobs: `POINTS`.
+    """
     marks = {"pending_time": (LONG_WAIT, "30 min"), "slowdown": (LARGE_SLOWDOWN, "5")}
     shown = table.assign(demand=table["demand"].map(class_label))
-    fig, axes = charts.panels(columns=2, width=3.5, height=2.4)
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.7)
     for ax, column in zip(axes, columns, strict=True):
         charts.cdf(shown.dropna(subset=[column]), column, by="demand", ax=ax, log=True)
         if column == "pending_time":
             ax.set_xlim(left=5)  # the next round is at most 10 s away
+            name_axis(ax.xaxis, column, log=True)
+        for name, (of, at, is_rest) in POINTS.items():
+            if of == column and name in published:
+                ax.plot(at, 1 - published[name] if is_rest else published[name], **charts.PUBLISHED)
         if column in marks:
             value, text = marks[column]
             charts.mark_line(ax, value, "")
             ax.text(value, 1.02, text, fontsize=8, color="#444444", ha="center")
-    axes[1].xaxis.set_major_locator(LogLocator(numticks=6))
-    axes[1].xaxis.set_major_formatter(LogFormatterMathtext())
-    charts.legend(fig)
+    questions = {"running_time": "Do jobs with more GPUs run longer?", "pending_time": "Who waits under FIFO?"}
+    charts.legend(fig, headline=questions[columns[0]])
     return fig
 
 
 def _by_class(demand: Any, columns: dict[str, FloatArray], at: dict[str, list[float]]) -> pd.DataFrame:
-    """Distribution functions of some columns by class of demand, one below the other."""
+    """Return distribution functions of some columns by class of demand, one below the other."""
     jobs = pd.DataFrame({"demand": demand_class(demand), **columns}).sort_values("demand", kind="stable")
     return pd.concat([ecdf(jobs, name, by="demand", at=at.get(name, [])) for name in columns], ignore_index=True)
 
 
 def pending_table(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Who waits long ([Ye2022] §3.2): jobs on 1 GPU, on fewer than 4, and on 4 and more.
+    """Return the shares of long waits ([Ye2022] §3.2) of jobs on 1 GPU, on fewer than 4, and on 4 and more.
 
     Columns demand, jobs, pending_over_30min [0, 1], average_pending_time [s], slowdown_over_5 [0, 1]; NaN for a class
     without jobs.
@@ -180,7 +213,7 @@ def pending_table(jobs: pd.DataFrame) -> pd.DataFrame:
 
 
 def tenant_utilization(trace: Trace, result: Result, step: float = HOUR) -> pd.DataFrame:
-    """GPU-time that each tenant held over that of its whole-GPU quota, in periods of some whole hours (Fig 4).
+    """Return GPU-time that each tenant held over that of its whole-GPU quota, in periods of some whole hours (Fig 4).
 
     Columns time [s], the beginning of a period, tenant, utilization; as many periods as the submissions fill, rounded.
     With static quotas utilization is at most 1. A tenant with a quota below one GPU is left out: it has no cluster
@@ -196,7 +229,7 @@ def tenant_utilization(trace: Trace, result: Result, step: float = HOUR) -> pd.D
 
 
 class Swap(NamedTuple):
-    """Two tenants whose utilization changes places: on `day_1` B is busier, on `day_2` A is."""
+    """Two tenants that change places: on `day_1` B is busier, on `day_2` A is."""
 
     tenant_a: str
     tenant_b: str
@@ -209,9 +242,9 @@ class Swap(NamedTuple):
 def widest_swap(daily: pd.DataFrame) -> Swap | None:
     """Find the two tenants and two days that show unbalanced demand best (Fig 4).
 
-    Among all pairs of tenants and of days, those with one tenant below `LOW` and the other above `HIGH` on both days
-    go first, and among them the one with the largest `gap`; of equals the earliest days, then the first tenants. Day 0,
-    on which the cluster fills from empty, does not count.
+    Pairs of tenants and days with one tenant below `LOW` and the other above `HIGH` on both days go first, and among
+    them the one with the largest `gap`. Of equals, the earliest days win, then the first tenants. Day 0, on which the
+    cluster fills from empty, does not count.
 
     `daily` is `tenant_utilization` with a step of one day. None if no two tenants change places between two days.
     """

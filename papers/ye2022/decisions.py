@@ -1,4 +1,4 @@
-"""Algorithms 1 and 2 of [Ye2022] turn by turn: what a plain reader computes with pencil and paper at each round.
+"""Algorithms 1 and 2 of [Ye2022] turn by turn: the computation of each round with pencil and paper.
 
 Nothing is handed over by the scheduler itself: the fairness values are computed again, from the submissions and from
 the leases that a simulation has logged, and a test holds the picks against that simulation's.
@@ -30,7 +30,7 @@ TENANTS: Final = {"vision": "#222222", "speech": "#999999"}  # of the example, a
 
 
 class Turns(NamedTuple):
-    """What the two algorithms looked at, turn by turn, and whom they picked.
+    """The inputs and choices of the two algorithms, turn by turn.
 
     `considered` has the columns time [s], turn, phase (tenant or job), name, rho, is_new, is_picked, and `picks` time,
     turn, free [GPU], tenant, rho_tenant, job_id, rho_job, demand [GPU], is_granted. `rho_job` is NaN for a job that has
@@ -120,7 +120,7 @@ def _play(trace: Trace, gpus: int, grants: pd.DataFrame, lease_term: float, now:
 
 
 def fair_shares(trace: Trace, gpus: int, grants: pd.DataFrame, now: float) -> FloatArray:
-    """GPU-time that each job was owed until `now` ([Ye2022] Eqs. 8, 13, 14) [GPU-s], shape (n,).
+    """Return GPU-time that each job was owed until `now` ([Ye2022] Eqs. 8, 13, 14) [GPU-s], shape (n,).
 
     `grants` are the leases up to then, which tell when jobs have ended.
     """
@@ -140,19 +140,19 @@ def fair_shares(trace: Trace, gpus: int, grants: pd.DataFrame, now: float) -> Fl
 
 
 def _left(trace: Trace, past: pd.DataFrame, now: float) -> FloatArray:
-    """Service that each job still needs [s], 0 if it has ended."""
+    """Return the service that each job still needs [s], 0 if it has ended."""
     executed = (past["end"].clip(upper=now) - past["start"]).groupby(past["job_id"]).sum()
     left = trace.duration - executed.reindex(trace.job_id, fill_value=0.0).to_numpy(dtype=float)
     return np.where(left > 1e-6, left, 0.0)
 
 
 def _level(rho: Any) -> float:
-    """At the resolution in which the scheduler compares."""
+    """Round to the resolution at which the scheduler compares."""
     return float(np.floor(rho * RESOLUTION + 0.5))
 
 
 def written_out(found: Turns, time: float | None = None) -> pd.DataFrame:
-    """Every turn, or those of one round [s], as a reader would write them down: a row per turn, all of it text."""
+    """Return every turn, or those of one round [s], in a reader's notation: a row per turn, all of it text."""
     picks = found.picks if time is None else found.picks[found.picks["time"] == time]
     looked = found.considered.set_index(["time", "turn", "phase"]).sort_index()
     rows = []
@@ -177,7 +177,7 @@ def _listed(looked: pd.DataFrame, time: float, turn: int, phase: str) -> str:
 
 
 def rounds_picture(found: Turns, grants: pd.DataFrame, time: float | None = None) -> Figure:
-    """Who holds which GPUs, and below it the fairness values with which each round began; one round may be marked.
+    """Draw the holders of the GPUs, and below them the fairness values at each round's start; one round may be marked.
 
     `grants` are those of `two_tenants_turns`; the mark of a tenant or job is filled where it got a lease.
     """

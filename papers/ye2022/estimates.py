@@ -1,4 +1,4 @@
-"""What errors of running-time estimates cost the schedulers that need them: workloads, runs and tables.
+"""The cost of wrong running-time estimates to the schedulers that need them: workloads, runs and tables.
 
 A trace that has no history of its own (a user's log) is cut: its last two thirds are simulated, and estimators learn
 from what came before.
@@ -44,14 +44,14 @@ RATES: Final = (0.5, 1.0, 2.0, 10.0)
 COLUMNS: Final = [
     "scheduler", "seed", "nodes", "source", "average_jct", "average_slowdown", "sharing_loss", "alpha", "f",
 ]  # fmt: skip
-"""What is read of these runs: JCT in s, sharing loss in [0, 1], and parameters of the schedulers."""
+"""Figures of these runs: JCT in s, sharing loss in [0, 1], and parameters of the schedulers."""
 
 LEAST_HISTORY: Final = 4 * ENOUGH
 """Jobs that must have ended for estimators to learn: the quarter held out for the band must give enough errors."""
 
 
 class Learning(NamedTuple):
-    """What is simulated, and what can be learned from."""
+    """Jobs to simulate, and jobs to learn from."""
 
     trace: Trace
     cluster: Cluster
@@ -107,7 +107,7 @@ def estimate_grid(trace: str, scale: str = "paper") -> Grid:
 
 
 def costs(table: pd.DataFrame) -> pd.DataFrame:
-    """What errors cost: figures of ``estimate_grid(...).table()`` over those of the same run with true running times.
+    """Return the cost of errors: figures of ``estimate_grid(...).table()`` over those with true running times.
 
     Rows of `ESTIMATING`, with the columns jct_ratio (1 is no cost) and loss_change (difference of sharing loss).
     """
@@ -133,7 +133,7 @@ def remaining_table(durations: FloatArray) -> pd.DataFrame:
 
     Rows are 160 values of `time` [s], from the shortest to the longest. `observed`, `log_logistic` (through
     `through_quantiles`), `exponential` (with the same median) and `after_1_h` (log-logistic, of a job that has had
-    `HAD`) are shares in [0, 1] that need more; ``*_remaining`` the median of what is left after so much [s].
+    `HAD`) are shares in [0, 1] that need more. ``*_remaining`` are medians of what is left after so much [s].
     """
     one = through_quantiles(durations)
     median = float(one.median[0])
@@ -154,7 +154,7 @@ def remaining_table(durations: FloatArray) -> pd.DataFrame:
 
 
 def places(table: pd.DataFrame) -> dict[str, float]:
-    """Where the sources of ``estimate_grid(...).table()`` stand beside each other: error rates, then the learned."""
+    """Return the places of the sources of ``estimate_grid(...).table()`` on an axis: error rates, then the learned."""
     sources = [s for s in dict.fromkeys(table["source"]) if s != "nothing"]
     noisy = sorted((s for s in sources if s.endswith("%")), key=lambda s: float(s.split()[0]))
     learned = [s for s in sources if s not in noisy]
@@ -162,7 +162,7 @@ def places(table: pd.DataFrame) -> dict[str, float]:
 
 
 def ahead_of_astraea(table: pd.DataFrame) -> pd.DataFrame:
-    """In how many seeds of ``estimate_grid(...).table()`` a scheduler is ahead of ASTRAEA, by what it knows."""
+    """Count the seeds of ``estimate_grid(...).table()`` on which a scheduler is ahead of ASTRAEA, by what it knows."""
     ours = table[table["scheduler"] == "astraea"].set_index("seed")
     rows = {}
     for scheduler, source in product(ESTIMATING, places(table)):

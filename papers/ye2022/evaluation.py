@@ -1,7 +1,7 @@
-"""The evaluation of [Ye2022] §6: which workloads, clusters, lease terms and sizes are simulated, in both readings.
+"""The evaluation of [Ye2022] §6: its workloads, clusters, lease terms and sizes, in both readings.
 
-At the scale ``small`` a workload is the first two days of its trace, or its first 1,500 jobs where these are more, on a
-cluster that is too small for them by a quarter, so that jobs have to wait; otherwise it is the whole trace on the
+At the scale ``small`` a workload is the first two days of its trace, or its first 1,500 jobs where these are more. Its
+cluster is too small for them by a quarter, so that jobs have to wait. Otherwise the workload is the whole trace on the
 evaluation's cluster. Lease terms below 900 s that give a trace more than `MOST_LEASES` leases are left out.
 """
 
@@ -33,7 +33,7 @@ from papers.ye2022 import readings
 from papers.ye2022.readings import PAPERS, PROGRAM, READINGS, Scheduler, able, compared, settings_of
 
 Row = dict[Any, Any]
-"""What distinguishes a run."""
+"""Columns that distinguish a run."""
 
 NODES: Final = {
     "venus": 100, "helios-venus": 100, "philly": 210, "philly-two-weeks": 210,
@@ -66,13 +66,13 @@ READ: Final[Kept] = {
     "excluded_jobs": ("demand", "duration"),
     "timeline": ("time", "tenant", "attained_service", "fair_service", "held", "waiting"),
 }  # fmt: skip
-"""What notebooks 01 to 08 read of a run, one for all, as a run that two of them share is computed once for both.
+"""Columns of a run that notebooks 01 to 08 read, the same for all, so that a shared run is computed once.
 
-Only of the many runs over lease terms and cluster sizes the summary is kept."""
+The many runs over lease terms and cluster sizes keep a summary only."""
 
 
 def load_workload(trace: str, scale: str = "paper", seed: int = 0, load: float = 0.0) -> tuple[Trace, Cluster]:
-    """One trace of the evaluation (named as in `traces.named.named_trace`) and the cluster that it runs on.
+    """Return one trace of the evaluation (named as in `traces.named.named_trace`) and the cluster that it runs on.
 
     A synthetic trace has many seeds, a real one is the same for all. `load` is the offered load over the GPUs that the
     jobs are to have, submitted slower or faster; 0 leaves them as they are. `InputError` if there is no such trace or
@@ -84,7 +84,7 @@ def load_workload(trace: str, scale: str = "paper", seed: int = 0, load: float =
 
 
 def at_load(trace: Trace, cluster: Cluster, load: float) -> Trace:
-    """The same jobs, submitted slower or faster, so that their `describe.offered_load` is `load` times the GPUs."""
+    """Return the same jobs, submitted so much slower or faster that they offer `load` times the GPUs."""
     return trace.scale_load(load * cluster.gpus / offered_load(trace))
 
 
@@ -98,12 +98,12 @@ def _loaded(name: str, scale: str, seed: int) -> tuple[Trace, Cluster]:
 
 
 def evaluated_cluster(name: str, trace: Trace, scale: str) -> Cluster:
-    """The cluster that what is simulated of the workload of some name runs on."""
+    """Return the cluster for the simulated part of a named workload."""
     return Cluster(crowded_nodes(trace) if scale == "small" else NODES.get(name) or suitable_nodes(trace))
 
 
 def crowded_nodes(trace: Trace) -> int:
-    """8-GPU nodes of which `SMALL_LOAD` times as many would be busy, on average until the last submission."""
+    """Return the 8-GPU nodes of which `SMALL_LOAD` times as many would be busy on average while jobs are submitted."""
     return max(1, math.ceil(served_load(trace) / (8 * SMALL_LOAD)))
 
 
@@ -111,7 +111,7 @@ def run_of(
     trace: Trace, cluster: Cluster, scheduler: str, seed: int = 0, settings: Settings | None = None,
     kept: Kept = READ, **parameters: Any,
 ) -> Run:  # fmt: skip
-    """One run beside the evaluation, with the usual settings unless others are given."""
+    """Return one run beside the evaluation, with the usual settings unless others are given."""
     policy = get_policy(scheduler)(**parameters)
     return Run(trace, cluster, policy, seed, settings or Settings(), kept)
 
@@ -119,7 +119,7 @@ def run_of(
 def workloads(
     trace: str, scale: str, of: Iterable[int] | None = None, reading: str = PAPERS, load: float = 0.0
 ) -> Iterator[tuple[int, Trace, Cluster]]:
-    """Every seed of a scale, or some, with its jobs at a load (`load_workload`) and the cluster that they run on.
+    """Yield every seed of a scale, or some, with its jobs at a load (`load_workload`) and the cluster that they run on.
 
     They are submitted in rounds (§6.1.3), unless the authors' program is to count its rounds itself.
     """
@@ -129,18 +129,18 @@ def workloads(
 
 
 def first_jobs(trace: Trace) -> Trace:
-    """The first `FIRST_JOBS` of a trace with more than `LARGE` jobs; any other trace as it is."""
+    """Return the first `FIRST_JOBS` of a trace with more than `LARGE` jobs; any other trace as it is."""
     return trace.head(FIRST_JOBS) if len(trace) > LARGE else trace
 
 
 def jobs_shown(trace: Trace) -> str:
-    """What a picture of `first_jobs` says of them."""
+    """Say for a picture which jobs `first_jobs` returns."""
     shown = len(first_jobs(trace))
     return f"The first {shown:,} of {len(trace):,} jobs." if shown < len(trace) else f"All {shown:,} jobs."
 
 
 def few_seeds(trace: str, scale: str, usual: int, large: int) -> tuple[int, ...]:
-    """The first seeds of a trace, fewer of one with more than `LARGE` jobs."""
+    """Return the first seeds of a trace, fewer of one with more than `LARGE` jobs."""
     return seeds(trace, scale)[: large if len(load_workload(trace, scale)[0]) > LARGE else usual]
 
 
@@ -156,14 +156,14 @@ def runs_of(
     schedulers: Iterable[Scheduler], reading: str, seed: int, trace: Trace, cluster: Cluster, kept: Kept = READ,
     **own: Any,
 ) -> Iterator[tuple[Run, Row]]:  # fmt: skip
-    """Schedulers on one trace, by the rules of a reading, and their rows of an index."""
+    """Yield runs of schedulers on one trace by the rules of a reading, each with its row of an index."""
     for s in schedulers:
         run = Run(trace, cluster, s.made, settings=settings_of(reading, s), kept=kept)
         yield run, {"reading": reading, "scheduler": s.name, "seed": seed, "nodes": cluster.nodes, **own}
 
 
 def leased(schedulers: Iterable[Scheduler], lease_term: float) -> tuple[Scheduler, ...]:
-    """The same schedulers under a lease term [s]; those without leases as they are. `InputError` for no number."""
+    """Return the schedulers under a lease term [s]; those without leases as they are. `InputError` for no number."""
     return tuple(
         s._replace(parameters={**s.parameters, "lease_term": lease_term}) if "lease_term" in s.made.parameters else s
         for s in schedulers

@@ -6,6 +6,7 @@ Job1 needs 6 GPUs, Job2 and Job3 need 3 each, 40 minutes every one, on one node 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.units import MINUTE
+from astraea.plots.dots import PUBLISHED
 from astraea.plots.style import OTHERS, mark_line, name_axis, style
 from astraea.traces.trace import Trace
 
@@ -57,7 +59,7 @@ def mechanisms() -> dict[str, Policy]:
 
 
 class Asked(NamedTuple):
-    """What jobs got that asked for some gangs."""
+    """The shares and ends of jobs that asked for some gangs."""
 
     shares: pd.Series[float]  # parts of the cluster's GPU-time in [0, 1]
     ends: pd.Series[float]  # when they ended [s]
@@ -79,9 +81,15 @@ def asking(mechanism: str, demands: Sequence[int], hours: Sequence[float], windo
     return Asked(pd.concat([shares, pd.Series({"nobody": 1 - shares.sum()})]), ends)
 
 
-def share_bars(shares: Mapping[str, pd.Series[float]], axes: Sequence[Axes]) -> None:
-    """Draw each mechanism's shares of jobs (`Asked`) in a panel, in the colours of `gantt`; a line at the equal one."""
-    for ax, part in zip(axes, shares.values(), strict=True):
+def share_bars(
+    shares: Mapping[str, pd.Series[float]], axes: Sequence[Axes],
+    published: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+) -> None:  # fmt: skip
+    """Draw each mechanism's shares of jobs (`Asked`) in a panel, in the colours of `gantt`; a line at the equal one.
+
+    `published` has the paper's shares by mechanism and job, open diamonds.
+    """
+    for ax, (mechanism, part) in zip(axes, shares.items(), strict=True):
         jobs = part.drop("nobody", errors="ignore")
         idle = part.get("nobody", 0.0)
         with style():
@@ -89,8 +97,11 @@ def share_bars(shares: Mapping[str, pd.Series[float]], axes: Sequence[Axes]) -> 
             if idle > 1e-9:
                 ax.bar(["idle"], [idle], 0.7, color="white", edgecolor="#777777", hatch="//")
             for k, value in enumerate([*jobs, *([idle] if idle > 1e-9 else [])]):
-                ax.text(k, value, f"{100 * value:.0f}", ha="center", va="bottom", fontsize=8)
-            ax.set_ylim(0, max(0.6, 1.15 * part.max()))
+                text = f"{100 * value:.0f}"
+                ax.annotate(text, (k, value), (0, 5), textcoords="offset points", ha="center", fontsize=8)
+            ax.set_ylim(0, max(0.6, 1.2 * part.max()))
+            for name, value in published.get(mechanism, {}).items():
+                ax.plot(name, value, **PUBLISHED)
             mark_line(ax, 1 / len(jobs), "", vertical=False)
             ax.grid(visible=False, axis="x")
             name_axis(ax.yaxis, "share")
@@ -98,7 +109,7 @@ def share_bars(shares: Mapping[str, pd.Series[float]], axes: Sequence[Axes]) -> 
 
 
 def window_shares(grants: pd.DataFrame, gpus: int, window: float, until: float) -> pd.DataFrame:
-    """What each job got of the cluster's GPU-time in windows that start with every round.
+    """Return each job's share of the cluster's GPU-time in windows that start with every round.
 
     `grants` are those of a `Result` on `gpus` [GPU]; a window has the length `window`, and ends by `until` [s].
     Columns window_start, window_end [s], job_id, share [0, 1]. `InputError` if not even one window ends by `until`.

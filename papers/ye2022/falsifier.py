@@ -1,4 +1,4 @@
-"""Where ASTRAEA is not the best: for each ordering of [Ye2022] §6.3 and §6.4, the smallest workload that reverses it.
+"""Counter-examples to ASTRAEA's lead: the smallest workload that reverses each ordering of [Ye2022] §6.3 and §6.4.
 
 An ordering says that ASTRAEA has the lowest value of a measure. Random small workloads are simulated under ASTRAEA,
 Algorithms 1 and 2 as printed, and under a rival as its own paper describes it. There are no overheads, and a rival that
@@ -31,12 +31,12 @@ from papers.shrinking import reversal
 from papers.ye2022.readings import NO_COST
 
 LEASE: Final = 900.0
-"""What every scheduler here has by default [s]."""
+"""Default of every scheduler here [s]."""
 
 SETTINGS: Final = replace(NO_COST, interval=LEASE)
 
 MEASURES: Final = ("sharing_loss", "tenant_sharing_loss", "average_slowdown", "average_jct")
-"""What the orderings are of: Figs 10, 11, 12 and 13. A tenant's case is a whole hour, not a day."""
+"""Measures of the orderings: Figs 10, 11, 12 and 13. A tenant's case is a whole hour, not a day."""
 
 RIVALS: Final = ("hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs", "fifo")
 
@@ -66,17 +66,17 @@ class Workload(NamedTuple):
 
     @property
     def tenants(self) -> int:
-        """How many own the cluster, each the same share of it."""
+        """Number of tenants, which own equal shares of the cluster."""
         return len({job.tenant for job in self.jobs})
 
     @property
     def is_possible(self) -> bool:
-        """Whether two tenants share and every gang fits its tenant's quota: all schedulers then run the same jobs."""
+        """True if two tenants share and every gang fits its tenant's quota: all schedulers then run the same jobs."""
         return self.tenants > 1 and self.gpus // self.tenants >= max(job.demand for job in self.jobs)
 
     @property
     def size(self) -> tuple[int, ...]:
-        """What is small first of all: jobs, tenants, GPUs; then nodes, and sums of demands, durations, submissions."""
+        """Sizes, the most important first: jobs, tenants, GPUs, nodes; sums of demands, durations, submissions."""
         sums = [sum(column) for column in zip(*self.jobs, strict=True)]
         return len(self.jobs), self.tenants, self.gpus, self.nodes, sums[1], sums[3], sums[2]
 
@@ -117,8 +117,8 @@ def random_workload(seed: int) -> Workload:
 def smaller(w: Workload) -> Iterator[Workload]:
     """Workloads of less `size`, those that lack most first.
 
-    Without a job; two tenants as one; without a node or a GPU of each; all from second 0; one number of a job lower, or
-    that of all jobs with the same, of demands also together with a GPU of each node.
+    They lack a job; have two tenants as one; lack a node or a GPU of each; or start at second 0. Others have one number
+    of a job lower, or that of all jobs with the same; a lower demand may go with a GPU less on each node.
     """
     jobs = list(w.jobs)
     first = jobs[0].submit
@@ -209,7 +209,7 @@ def falsifier_grid(scale: str = "paper") -> Grid:
 
 
 def found(scale: str = "paper") -> pd.DataFrame:
-    """What `reversals` found, of all rivals."""
+    """Return the findings of `reversals` for all rivals."""
     return falsifier_grid(scale).table(lambda table: table)
 
 

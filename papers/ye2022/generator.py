@@ -1,4 +1,4 @@
-"""What the synthetic traces are made to have: every published statistic beside that of the traces, seed by seed."""
+"""Published statistics that the synthetic traces are built to have, beside those of the traces, seed by seed."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def further_grid(trace: str, scale: str = "paper") -> Grid:
 
 
 def characterization_grid(trace: str, scale: str = "paper") -> Grid:
-    """What notebook 01 reads: `described_grid`, and the seeds that are described beside."""
+    """Return what notebook 01 reads: `described_grid`, and the seeds that it describes only."""
     return characterize.described_grid(trace, scale) + further_grid(trace, scale)
 
 

@@ -123,7 +123,7 @@ def rung_figures(result: Result) -> dict[str, Any]:
 
 
 def differences(table: pd.DataFrame) -> pd.DataFrame:
-    """What each rung changes for ASTRAEA, and ASTRAEA minus each rival there, paired within a seed.
+    """Return the change of each rung for ASTRAEA, and ASTRAEA minus each rival there, paired within a seed.
 
     `table` is ``ladder_grid(...).table(rung_figures)``. Columns rung, minus (`BEFORE`, or the rival), measure, mean,
     low, high, n: the mean difference over `n` seeds, with its 95 % interval (Student's t; NaN for one seed).

@@ -1,4 +1,4 @@
-"""The leaderboard of a public workload: every policy of the package, each by its own paper, in rounds."""
+"""The leaderboard of a public workload: every policy of the package, from the papers, in rounds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from astraea.cluster.policies import POLICIES
 from astraea.cluster.policy import Policy
 from astraea.experiments.grid import Grid
 from astraea.experiments.leaderboard import MEASURES, contest, standings
-from astraea.plots.style import footnote, look, name_axis, panels, style, title
+from astraea.plots.style import footnote, legend, look, name_axis, panels, style, title
 from papers.scales import seeds
 from papers.ye2022.evaluation import READ, workloads
 from papers.ye2022.readings import COMPARED, PAPERS
@@ -69,8 +69,10 @@ def picture(table: pd.DataFrame) -> Figure:
             ax.set_ylim(len(order) - 0.4, -0.6)
             ax.tick_params(axis="y", length=0)
             name_axis(ax.xaxis, measure, log=measure in _LOG)
+            ax.set_xlabel(ax.get_xlabel().replace(" (", "\n("))
             title(ax, f"({'abcdef'[k]})")
     footnote(fig, said(table))
+    legend(fig, headline="How does every policy of the package do on this workload?")
     return fig
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -15,17 +16,24 @@ from astraea.cluster.simulate import simulate
 from astraea.core.metrics import summary
 from astraea.core.units import HOUR
 from astraea.experiments.grid import Grid
-from astraea.experiments.lease_term import FIGURES, lease_means, recommended_term
+from astraea.experiments.lease_term import FIGURES, TOLERANCE, lease_means, recommended_term
 from astraea.experiments.run import Run
-from astraea.plots.style import name_axis, panels, quick, style
+from astraea.plots import charts
+from astraea.plots.style import log_ticks, name_axis, panels, quick, style
 from astraea.traces.named import named_trace
 from astraea.traces.trace import Trace
-from papers.ye2022.evaluation import INTERVAL, crowded_nodes, first_jobs
+from papers.ye2022.evaluation import INTERVAL, crowded_nodes, few_seeds, first_jobs, workloads
 from papers.ye2022.readings import ASTRAEA
 
 SWEPT_TERMS: Final = (300.0, 600.0, 900.0, 1800.0, 3600.0)  # lease terms of the sensitivity sweep [s]
 OVERHEADS: Final = (0.5, 2.0, 4.0)  # factors on the checkpoint and restart overheads in it
 LOADS: Final = (0.8, 1.2)  # factors on the rate of arrival in it
+PAPERS_TERM: Final = 900.0  # of the paper's other experiments, §6.2 [s]
+UNCHANGED: Final = "as it is"  # the case of the sweep without a factor
+_RING: Final[dict[str, Any]] = {
+    "marker": "o", "markersize": 11, "linestyle": "none", "markerfacecolor": "none", "markeredgecolor": "#BB5566",
+    "markeredgewidth": 1.4,
+}  # fmt: skip
 HANDFUL: Final = 700  # jobs of `handful`
 
 
@@ -37,6 +45,60 @@ def recommendations(frame: pd.DataFrame, by: str) -> pd.DataFrame:
         means, best = lease_means(part)
         rows[case] = {"recommended": term, "best": best, **means.loc[term]}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(by)
+
+
+def curves(table: pd.DataFrame, published: Mapping[str, float], of_cost: Mapping[str, float]) -> Figure:
+    """Draw Fig 9: efficiency, cost and fairness over the lease term, both readings; a ring is the recommended term.
+
+    `published` has the paper's term with the lowest JCT as ``jct`` [s], `of_cost` its ``overhead`` at 15 min [0, 1].
+    """
+    fig, axes = charts.panels(columns=3, width=2.33, height=3.0)
+    panels = {"average_jct": "(a) efficiency", "overhead_share": "(b) cost", "sharing_loss": "(c) fairness of jobs"}
+    terms, notes = sorted(table["lease_term"].unique()), []
+    for ax, (column, text) in zip(axes, panels.items(), strict=True):
+        charts.lines(table, "lease_term", column, by="reading", ax=ax, log=True)
+        charts.title(ax, text)
+        ax.set(xticks=[at for at in terms if at not in (900, 1200)], xlabel="Lease term [min]\n(log scale)")
+    for reading, part in table.groupby("reading", sort=False):
+        term, _ = recommended_term(part)
+        edge = ", at the edge of what was tried" if term in (terms[0], terms[-1]) else ""
+        notes.append(f"{reading} {term / 60:g} min{edge}")
+        means = part[part["lease_term"] == term][list(panels)].mean()
+        for ax, column in zip(axes, panels, strict=True):
+            ax.plot(term, means[column], label="recommended here", **_RING)
+    if "jct" in published:
+        charts.named_line(axes[0], published["jct"], f"the paper's lowest JCT, {published['jct'] / 60:g} min")
+    if "overhead" in of_cost:
+        axes[1].plot(PAPERS_TERM, of_cost["overhead"], **charts.PUBLISHED)
+    axes[0].set_ylim(0.95 * table["average_jct"].min())
+    name_axis(axes[0].yaxis, "average_jct")
+    axes[1].set_yscale("log")
+    axes[1].set_ylim(0.8 * table["overhead_share"].min(), 1.4 * table["overhead_share"].max())
+    log_ticks(axes[1].yaxis, 100)
+    labels = ("Average JCT [h]\n(axis cut)", "Overhead [% of JCT]\n(log scale)", "Jobs with\nsharing loss [%]")
+    for ax, label in zip(axes, labels, strict=True):
+        ax.set_ylabel(label)
+    charts.footnote(fig, f"Recommended: {'; '.join(notes)}.")
+    charts.legend(fig, columns=3, headline="How long should a lease be?")
+    return fig
+
+
+def sensitivity(excess: pd.DataFrame, note: str) -> Figure:
+    """Draw the JCT above the best over the lease term in each case, a table of `above_best`; `note` is of the jobs."""
+    fig, axes = charts.panels(columns=2, width=3.5, height=3.1)
+    for ax, kind, letter in zip(axes, ("overheads", "load"), "ab", strict=True):
+        mine = (excess["what"] == UNCHANGED) | excess["what"].str.startswith(kind)
+        part = excess[mine].sort_values([kind, "lease_term"])
+        charts.lines(part, "lease_term", "excess", by="what", ax=ax, log=True)
+        ax.set_ylim(0, max(1.05 * excess["excess"].max(), 1.5 * TOLERANCE))
+        ax.set_ylabel("Average JCT above the best [%]" if letter == "a" else "")
+        ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}")
+        charts.named_line(ax, TOLERANCE, f"tolerance, {100 * TOLERANCE:g} %", vertical=False)
+        with style():
+            ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    charts.footnote(fig, f"ASTRAEA from the papers, as in Fig 9. {note}")
+    charts.legend(fig, headline="How sensitive is the best lease term?", axes=[])
+    return fig
 
 
 def handful() -> tuple[Trace, Cluster]:
@@ -69,20 +131,30 @@ def three_panels(curve: pd.DataFrame, chosen: pd.Series[float]) -> Figure:
     return fig
 
 
-def sensitivity_grid(trace: Trace, cluster: Cluster) -> Grid:
+def sensitivity_grid(trace: str, scale: str = "paper") -> Grid:
     """ASTRAEA from the papers with a few lease terms, when overheads or the load are smaller or larger.
 
     The scheduler is that of Fig 9. One thing is changed at a time; the unchanged case comes first. The jobs are
-    `evaluation.first_jobs`. Columns of the index: what, overheads, load (factors), lease_term [s].
+    `evaluation.first_jobs`, of three seeds of a synthetic trace that is not `evaluation.LARGE`. Columns of the index:
+    what, overheads, load (factors), seed, lease_term [s].
     """
-    jobs, usual = first_jobs(trace), Settings()
-    cases = [("as it is", 1.0, 1.0)]
+    usual = Settings()
+    cases = [(UNCHANGED, 1.0, 1.0)]
     cases += [(f"overheads × {f:g}", f, 1.0) for f in OVERHEADS] + [(f"load × {f:g}", 1.0, f) for f in LOADS]
     rows = []
-    for what, overheads, load in cases:
-        paid = {name: overheads * getattr(usual, name) for name in ("checkpoint_overhead", "restart_overhead")}
-        settings, loaded = replace(usual, **paid), jobs if load == 1 else jobs.scale_load(load)
-        for term in SWEPT_TERMS:
-            run = Run(loaded, cluster, ASTRAEA.made(lease_term=term), settings=settings, kept="summary")
-            rows.append((run, {"what": what, "overheads": overheads, "load": load, "seed": 0, "lease_term": term}))
+    for seed, recorded, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=3, large=1)):
+        jobs = first_jobs(recorded)
+        for what, overheads, load in cases:
+            paid = {name: overheads * getattr(usual, name) for name in ("checkpoint_overhead", "restart_overhead")}
+            settings, loaded = replace(usual, **paid), jobs if load == 1 else jobs.scale_load(load)
+            for term in SWEPT_TERMS:
+                run = Run(loaded, cluster, ASTRAEA.made(lease_term=term), settings=settings, kept="summary")
+                named = {"what": what, "overheads": overheads, "load": load, "seed": seed, "lease_term": term}
+                rows.append((run, named))
     return Grid.of(rows)
+
+
+def above_best(swept: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of `sensitivity_grid` with ``excess``, the average JCT above the best of its case and seed."""
+    best = swept.groupby(["what", "seed"])["average_jct"].transform("min")
+    return swept.assign(excess=swept["average_jct"] / best - 1)

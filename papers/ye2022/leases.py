@@ -1,4 +1,4 @@
-"""What happens to a job that trains under leases ([Ye2022] §5.1): the workflow (Fig 7), and an example (Fig 8)."""
+"""A job that trains under leases ([Ye2022] §5.1): the workflow (Fig 7), and an example (Fig 8)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.core.units import MINUTE
-from astraea.plots.style import OTHERS, WIDTH, name_axis, panels, style
+from astraea.plots.style import OTHERS, WIDTH, legend, name_axis, panels, style
 from astraea.traces.trace import Trace
 from papers.ye2022.examples import ROUND
 
@@ -38,10 +38,10 @@ WORKFLOW: Final = pd.DataFrame(
 """The arrows of Fig 7: 1 to 5 as numbered in §5, and what becomes of a job whose lease has ended."""
 
 PARTS: Final = {"restart": "cold start", "training": "training", "checkpoint": "checkpoint"}
-"""What a job does with the GPUs of a lease, in this order."""
+"""Uses of the GPUs of a lease by its job, in this order."""
 
 AT_THE_END: Final = {"renewed": (">", "#009E73"), "preempted": ("X", "#D55E00"), "completed": ("D", "#111111")}
-"""How a lease may end: mark and colour."""
+"""Ends of a lease, with their marks and colours."""
 
 
 class LeaseExample(NamedTuple):
@@ -66,8 +66,8 @@ def lease_example() -> LeaseExample:
 def lease_parts(result: Result, settings: Settings) -> pd.DataFrame:
     """Split every lease of a simulation with a log into what the job did in it (Fig 8), a row per stretch.
 
-    Columns job_id, demand [GPU], lease, start, end [s], part, then: `part` is one of `PARTS`, `lease` counts those of
-    the job from 1, and `then` tells in the last row of each lease how it ended: one of `AT_THE_END`.
+    Columns job_id, demand [GPU], lease, start, end [s], part, then. `part` is one of `PARTS`; `lease` counts the job's
+    leases from 1; `then`, in the last row of each lease, is one of `AT_THE_END`.
     """
     assert result.grants is not None
     rows = []
@@ -89,7 +89,7 @@ def lease_parts(result: Result, settings: Settings) -> pd.DataFrame:
 
 
 def lease_picture(example: LeaseExample) -> Figure:
-    """Fig 8: each job a row, from its submission to its end."""
+    """Draw Fig 8: each job a row, from its submission to its end."""
     jobs = example.result.jobs.set_index("job_id")
     fig, ax = panels(width=WIDTH, height=2.7)
     looks: dict[str, dict[str, Any]] = {
@@ -123,12 +123,12 @@ def lease_picture(example: LeaseExample) -> Figure:
         ax.grid(visible=False, axis="y")
         ax.tick_params(axis="y", length=0)
         name_axis(ax.xaxis, "time")
-        fig.legend(loc="outside upper center", ncols=4)
+    legend(fig, columns=4, headline="A job trains from lease to lease, or resumes later from its checkpoint")
     return fig
 
 
 def workflow_picture() -> Figure:
-    """Fig 7: the way of a job through ASTRAEA, drawn from `WORKFLOW`."""
+    """Draw Fig 7: the way of a job through ASTRAEA, drawn from `WORKFLOW`."""
     fig, ax = panels(width=WIDTH, height=3.0)
     says = WORKFLOW.set_index("step")["what"]
     with style():
@@ -163,6 +163,7 @@ def workflow_picture() -> Figure:
                 color="#00694D")  # fmt: skip
         ax.text(37.2, 5.6, f"if not picked: {says['not picked']}", ha="center", va="bottom", fontsize=8,
                 color="#A84300")  # fmt: skip
+    legend(fig, headline="The way of a job through ASTRAEA")
     return fig
 
 

@@ -1,7 +1,7 @@
-"""What becomes of one tenant and of all others when something about that tenant changes, and nothing else does.
+"""One tenant and all others, before and after a change to that tenant alone.
 
-The experiments that [Ye2022] argues for and does not measure have this form: the same jobs are run twice, `before` and
-`after` the change, under every scheduler, and each figure is compared within a scheduler and a seed. There are three;
+[Ye2022] argues about such changes and does not measure them. The same jobs are run twice under every scheduler,
+`before` and `after` the change, and each figure is compared within a scheduler and a seed. There are three experiments;
 `burst` is the third.
 
 over-claiming
@@ -9,9 +9,8 @@ over-claiming
     excessive resources for their jobs to increase the throughput, resulting in a waste of GPU resources" (§4.1.2).
 paid share
     A tenant pays for twice the share, and its jobs stay as they are. Every tenant has a quota in proportion to what it
-    pays (Eq. 6), and a share is worth nothing to a tenant that asks for less: so the tenant is the one with the largest
-    load for its quota, and its GPU-time is compared in the hours in which it asks for its whole quota, the old one
-    before and the new one after.
+    pays (Eq. 6). A share is worth nothing to a tenant that asks for less, so the tenant is the one with the largest
+    load for its quota. Its GPU-time is compared in the hours in which it asks for its whole quota, old and new.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from astraea.traces.trace import Trace
 from papers.ye2022.evaluation import Row, few_seeds, runs_of, workloads
 from papers.ye2022.readings import COMPARED, PAPERS, Scheduler, able
 
-KEYS: Final = ["scheduler", "seed", "tenant"]  # what a comparison is made within
+KEYS: Final = ["scheduler", "seed", "tenant"]  # a comparison is within these
 CLAIMED: Final = 2  # times as many GPUs as a job needs, when its tenant over-claims
 EFFICIENCY: Final = 0.8  # speed per GPU of an enlarged gang, over that of the needed one: 1.6 times as fast on twice
 PAID: Final = 2.0  # times as much weight as before
@@ -44,7 +43,7 @@ _SLACK: Final = 1e-6
 
 
 class Experiment(NamedTuple):
-    """What is changed on one workload."""
+    """A change on one workload."""
 
     tenant: str  # the one about which something changes
     before: Trace
@@ -56,10 +55,10 @@ def experiment_grid(
     trace: str, scale: str, experiment: Callable[[Trace, Cluster], Experiment], *,
     schedulers: Sequence[Scheduler] = COMPARED[PAPERS],
 ) -> Grid:  # fmt: skip
-    """Schedulers, each by its own paper, on a few seeds, before and after the change.
+    """Return runs of schedulers from the papers, on a few seeds, before and after the change.
 
-    The columns are those of `evaluation.main_grid`, `tenant`, `run` (``before`` or ``after``), `quota`, that of the
-    tenant in the run [GPU], and `start` [s].
+    The columns are those of `evaluation.main_grid`, and `tenant`, `run` (``before`` or ``after``), `quota` of the
+    tenant in the run [GPU], and `start` of the change [s].
     """
     rows: list[tuple[Run, Row]] = []
     for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1)):
@@ -179,7 +178,7 @@ def hours(frame: pd.DataFrame, first: int, number: int) -> FloatArray:
 
 
 def own_and_others(table: pd.DataFrame) -> pd.DataFrame:
-    """What became of the tenant and of the others in each run of a grid measured with `tenant_figures`.
+    """Return figures of the tenant and of the others in each run of a grid measured with `tenant_figures`.
 
     Columns scheduler, seed, tenant, run, own_running, own_jct, others_jct, means over jobs [s], and own_service, the
     GPU-time that the tenant attained [GPU-s]. NaN where there is no such job.
@@ -209,7 +208,7 @@ def _pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def experiments(table: pd.DataFrame) -> list[tuple[Row, Row, Row]]:
-    """Of every scheduler and seed: `KEYS`, and the rows before and after the change."""
+    """Return for every scheduler and seed `KEYS`, and the rows before and after the change."""
     before, after = _pairs(table)
     keys = before.index.to_frame().to_dict("records")
     return list(zip(keys, before.to_dict("records"), after.to_dict("records"), strict=True))

@@ -1,6 +1,7 @@
-"""Pictures of [Ye2022] §6, Figs 10 to 14, and of single tenants: memory, over-claiming, a paid share, a burst.
+"""Pictures of [Ye2022] §6, Figs 10 to 14, and of the evaluation at other loads and in rounds.
 
-Every function takes the table that is written beside the picture, and draws both readings where it has both.
+Every function takes the table that is written beside the picture, and draws both readings where it has both. Curves are
+of the paper's seven schedulers; FIFO is in the rows below them.
 """
 
 from __future__ import annotations
@@ -8,293 +9,274 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import LogFormatterMathtext, LogLocator
 
+from astraea.cluster.cluster import Cluster
 from astraea.plots import charts
-from astraea.plots.style import WIDTH, footnote, look, name_axis, named_line, style
-from papers.ye2022.readings import PROGRAM, READINGS
+from astraea.plots.style import footnote, log_ticks, look, name_axis, named_line
+from astraea.traces.describe import offered_load
+from astraea.traces.trace import Trace
+from papers.ye2022.evaluation import first_jobs, jobs_shown
+from papers.ye2022.readings import PAPERS, READINGS
 from papers.ye2022.tables import TENANT_LEVELS, relative_to
 
-RHO_RANGE: Final = (0.5, 1.5)  # of the boxes of Fig 11; a triangle stands where a whisker goes on beyond
-HIGHEST_RATIO: Final = 2.0  # of Fig 14; what is not below stands at the edge, with its number
-FAR: Final = 2.0  # the same of Fig 13: an average JCT over ASTRAEA's
+RHO_RANGE: Final = (0.5, 1.5)  # of the boxes of Fig 11; a triangle marks a whisker that goes on beyond
+FAR: Final = 2.0  # of Fig 13: an average JCT over ASTRAEA's from which on it is written at the edge
+LEAST_LOSS: Final = 0.001  # of Fig 14: a smaller share of jobs makes no ratio
 
+_KNOWN: Final = "In the authors' program, Themis knows true running times."
+_SEEDS: Final = " Small dots are seeds."
 _EDGE: Final[dict[str, Any]] = {"color": "#444444", "markersize": 3.5, "linestyle": "none", "clip_on": False}
 _LEVELS: Final = dict(zip(TENANT_LEVELS, ("o", "o", "|"), strict=True))  # figure of a tenant -> its mark
-_SIDES: Final = (("v", "low", RHO_RANGE[0], -1), ("^", "high", RHO_RANGE[1], 1))  # where a whisker leaves the panel
+_SIDES: Final = (("v", "low", RHO_RANGE[0], -1, "below"), ("^", "high", RHO_RANGE[1], 1, "above"))
+
+
+def _noted(fig: Figure, table: pd.DataFrame, *notes: str) -> None:
+    """Write some notes below a figure, and a word on the small dots where there are several seeds."""
+    footnote(fig, " ".join(notes) + _SEEDS * bool(table["seed"].max() > table["seed"].min()))
+
+
+def _seven(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["scheduler"] != "fifo"]
 
 
 def job_fairness(points: pd.DataFrame, losses: pd.DataFrame, published: Mapping[str, float]) -> Figure:
-    """Fig 10: distribution of rho_job (`ecdf`) under each scheduler, and `sharing_loss` by seed and as published."""
-    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.6)
+    """Draw Fig 10: distributions of rho_job (`ecdf`), and `sharing_loss` by seed and as published."""
+    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.5)
+    names = charts.ordered(losses["scheduler"])
     for k, (reading, part) in enumerate(points.groupby("reading", sort=False)):
         above, below = axes[k], axes[k + 2]
-        charts.cdf(part, "rho_job", by="scheduler", ax=above, reference=(0.95, ""))
-        above.set(xlim=(0, 2), xticks=[0, 0.5, 0.95, 1.5, 2])
-        charts.ranked(losses[losses["reading"] == reading], "sharing_loss", below, published=published)
-        below.set_xlim(left=0)
+        charts.cdf(_seven(part), "rho_job", by="scheduler", ax=above, reference=(0.95, ""))
+        above.set(xlim=(0, 2), xticks=[0, 0.5, 0.95, 1.5, 2], xticklabels=["0", "0.5", "0.95", "1.5", "2"])
+        mine = losses[losses["reading"] == reading]
+        charts.by_scheduler(mine, "sharing_loss", below, published=published, names=names)
+        below.set_xlim(0, 1.05 * max([*losses["sharing_loss"], *(published.get(name, 0.0) for name in names)]))
         for ax, letter, text in ((above, "ab"[k], "all jobs"), (below, "cd"[k], r"jobs with $\rho < 0.95$")):
             charts.title(ax, f"({letter}) {reading}: {text}")
-    charts.legend(fig)
+    axes[3].set_yticklabels([])
+    _noted(fig, losses, _KNOWN)
+    charts.legend(fig, headline="How many jobs get less than 95 % of their fair share?")
     return fig
 
 
 def tenant_fairness(boxes: pd.DataFrame, shares: pd.DataFrame, published: Mapping[str, float]) -> Figure:
-    """Fig 11: rho_tenant of each tenant's cases (`box_stats`), a panel per scheduler, and shares below each level.
+    """Draw Fig 11: shares of tenant cases below each level, and the cases (`box_stats`) of two schedulers.
 
     `shares` are `TENANT_LEVELS` by reading, scheduler and seed; `published` are the paper's shares below 1.
     """
     means = shares.groupby(["reading", "scheduler"], sort=False)[list(TENANT_LEVELS)].mean()
-    shown = [(r, s) for r in READINGS for s in charts.ordered(means.loc[r].index)]
-    rows = -(-len(shown) // 4)
-    with style():
-        fig = plt.figure(figsize=(WIDTH, 1.45 * rows + 2.6))
-        upper, lower = np.asarray(fig.subfigures(2, 1, height_ratios=[1.45 * rows, 2.6]))
-        axes = np.asarray(upper.subplots(rows, 4, sharey=True)).ravel()
-        for ax in axes[len(shown) :]:
-            ax.remove()
-        for ax, (reading, name) in zip(axes, shown, strict=False):
-            mine = boxes[(boxes["reading"] == reading) & (boxes["scheduler"] == name)]
-            charts.boxes(mine, "rho_tenant", by="tenant", ax=ax, scheduler=name)
-            charts.mark_line(ax, 1, "", vertical=False)
-            ax.set(ylim=RHO_RANGE, xticks=[])
-            for mark, column, edge, sign in _SIDES:
-                beyond = np.flatnonzero(sign * (mine[column].to_numpy() - edge) > 0)
-                if len(beyond):  # the layout fails at an empty line
-                    ax.plot(beyond, np.full(len(beyond), edge), marker=mark, **_EDGE)
-            label, is_named = look(name, reading=reading).label, look(name).label
-            known = f" (paper {100 * published[name]:.3g} %)" if name in published else ""
-            below = f"{100 * means.loc[(reading, name), 'tenant_sharing_loss']:.2g} % < 1{known}"
-            charts.title(ax, label + (", program" if reading == PROGRAM and label == is_named else ""), below)
-            ax.label_outer()
-        for ax, reading in zip(np.asarray(lower.subplots(1, 2)), READINGS, strict=True):
-            _below_levels(means.loc[[reading]].droplevel(0), published, reading, ax)
-        handles = [
-            *(Line2D([], [], color="#444444", marker=mark, linestyle="none", markerfacecolor=face,
-                     label=f"cases below {TENANT_LEVELS[level]:g}")
-              for (level, mark), face in zip(_LEVELS.items(), ("#444444", "white", "none"), strict=True)),
-            Line2D([], [], **charts.PUBLISHED | {"label": "below 1, published value"}),
-            *(Line2D([], [], **_EDGE, marker=mark, label=f"a whisker ends {where} its panel")
-              for mark, where in (("^", "above"), ("v", "below"))),
-        ]  # fmt: skip
-        lower.legend(handles=handles, loc="outside lower center", ncols=3)
+    names = charts.ordered(shares["scheduler"])
+    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.5)
+    for k, reading in enumerate(READINGS):
+        _below_levels(means.loc[[reading]].droplevel(0), published, names, axes[k])
+        axes[k].set_xlim(0, 105 * max([*means["tenant_sharing_loss"], *(published.get(name, 0.0) for name in names)]))
+        charts.title(axes[k], f"({'ab'[k]}) {reading}")
+    axes[1].set_yticklabels([])
+    for k, name in enumerate(("astraea", "tiresias-l")):
+        mine = boxes[(boxes["reading"] == PAPERS) & (boxes["scheduler"] == name)]
+        _each_tenant(mine, name, axes[k + 2])
+        charts.title(axes[k + 2], f"({'cd'[k]}) {look(name).label}, {PAPERS}")
+    axes[3].set(ylabel="", yticklabels=[])
+    footnote(fig, f"(c), (d): a box per tenant, from the 5 % to the 95 % quantile of its cases. {_KNOWN}")
+    charts.legend(fig, columns=3, headline="How often does a tenant get less than it is owed over 24 hours?")
     return fig
 
 
-def _below_levels(means: pd.DataFrame, published: Mapping[str, float], reading: str, ax: Axes) -> None:
-    """Shares of the cases below each level, one row per scheduler, the smallest share below 1 above."""
-    names = list(means["tenant_sharing_loss"].sort_values(kind="stable").index)
+def _below_levels(means: pd.DataFrame, published: Mapping[str, float], names: list[str], ax: Axes) -> None:
+    """Draw shares of the cases below each level, one row per scheduler."""
+    marks = list(zip(_LEVELS.items(), (True, False, False), strict=True))
+    for (level, mark), is_full in marks:
+        face = "#444444" if is_full else "white"
+        text = f"cases below {TENANT_LEVELS[level]:g}"
+        ax.plot([], [], mark, color="#444444", markerfacecolor=face, markersize=5, label=text)
     for k, name in enumerate(names):
         color = look(name).color
-        ax.hlines(k, 100 * means.loc[name].min(), 100 * means.loc[name].max(), color=color, linewidth=0.8)
-        for (level, mark), face in zip(_LEVELS.items(), (color, "white", "none"), strict=True):
-            ax.plot(100 * means.loc[name, level], k, mark, color=color, markerfacecolor=face, markersize=5)
+        if name in means.index:
+            row = 100 * means.loc[name]
+            ax.hlines(k, row.min(), row.max(), color=color, linewidth=0.8)
+            for (level, mark), is_full in marks:
+                face = color if is_full else "white"
+                ax.plot(row[level], k, mark, color=color, markerfacecolor=face, markersize=5)
         if name in published:
-            ax.plot(100 * published[name], k, **charts.PUBLISHED)
-    ax.set_yticks(range(len(names)), [look(name, reading=reading).label for name in names], fontsize=8)
-    ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
-    ax.set_xlim(left=0)
+            ax.plot(100 * published[name], k, **charts.PUBLISHED | {"label": "cases below 1, published value"})
+    charts.name_rows(ax, [look(name).label for name in names])
     ax.set_xlabel("Tenant cases below 1, 0.99, 0.95 [%]")
-    charts.title(ax, reading)
+
+
+def _each_tenant(mine: pd.DataFrame, name: str, ax: Axes) -> None:
+    """Draw a box per tenant inside `RHO_RANGE`."""
+    charts.boxes(mine, "rho_tenant", by="tenant", ax=ax, scheduler=name)
+    charts.mark_line(ax, 1, "", vertical=False)
+    ax.set(ylim=RHO_RANGE, xticks=[], xlabel="Tenants")
+    for mark, column, edge, sign, where in _SIDES:
+        beyond = np.flatnonzero(sign * (mine[column].to_numpy() - edge) > 0)
+        if len(beyond):  # the layout fails at an empty line
+            text = f"a whisker ends {where} its panel"
+            ax.plot(beyond, np.full(len(beyond), edge), marker=mark, label=text, **_EDGE)
 
 
 def accounting(table: pd.DataFrame) -> Figure:
-    """Jobs with sharing loss by scheduler, submitted to the second and in rounds: column `accounting`."""
-    fig, axes = charts.panels(columns=2, width=3.5, height=2.7)
-    for ax, (counted, part) in zip(axes, table.groupby("accounting", sort=False), strict=True):
-        charts.ranked(part, "sharing_loss", ax, names=charts.ordered(table["scheduler"]))
-        charts.title(ax, f"submissions {counted}")
-        ax.set_xlim(0, 1)
-        ax.label_outer(remove_inner_ticks=False)
+    """Draw jobs with sharing loss by scheduler, submitted in rounds and to the second: column `accounting`."""
+    means = 100 * table.pivot_table(index="scheduler", columns="accounting", values="sharing_loss")
+    names = charts.ordered(means.index)
+    fig, ax = charts.panels(width=5.2, height=2.6)
+    for k, name in enumerate(names):
+        here, (rounds, second) = look(name), means.loc[name, ["in rounds", "to the second"]]
+        ax.hlines(k, *sorted((rounds, second)), color=here.color, linewidth=1.4)
+        for value, face in ((rounds, here.color), (second, "white")):
+            ax.plot(value, k, here.marker, color=here.color, markerfacecolor=face, markersize=6.5)
+        ax.annotate(f"{second - rounds:+.1f}", (1.02, k), xycoords=("axes fraction", "data"), va="center", fontsize=8)
+    ax.annotate("[points]", (1.02, 1), xycoords="axes fraction", va="bottom", fontsize=8)
+    for text, face in (("submissions in rounds of 10 s", "#444444"), ("submissions to the second", "white")):
+        ax.plot([], [], "o", color="#444444", markerfacecolor=face, label=text)
+    charts.name_rows(ax, [look(name).label for name in names])
+    ax.set_xlim(0, 1.08 * means.to_numpy().max())
+    ax.set_xlabel("Jobs with sharing loss [%]")
+    if np.allclose(means["in rounds"], means["to the second"]):
+        footnote(fig, "Both are the same on this trace.")
+    charts.legend(fig, headline="What waiting for the first round costs")
     return fig
 
 
 def longest_waits(waits: pd.DataFrame) -> Figure:
-    """Longest wait until a first start, and of all waits of a job together, by scheduler and seed [h]."""
-    fig, axes = charts.panels(columns=2, width=3.5, height=2.9)
-    panels = (("first_wait", "Until the first start"), ("total_wait", "All waits of a job together"))
+    """Draw the longest wait until a first start, and of all waits of a job together, by scheduler and seed."""
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.7)
+    panels = (("first_wait", "(a) until the first start"), ("total_wait", "(b) all waits of one job together"))
     for ax, (column, text) in zip(axes, panels, strict=True):
-        charts.ranked(waits.assign(longest=waits[column].clip(lower=10) / 3600), "longest", ax, log=True)
-        ax.set_xlabel("Longest wait [h]")
+        charts.by_scheduler(waits.assign(longest=waits[column].clip(lower=10) / 3600), "longest", ax, log=True)
+        ax.set_xlabel("Longest wait [h] (log scale)")
         charts.title(ax, text)
+    axes[1].set_yticklabels([])
+    _noted(fig, waits)
+    charts.legend(fig, headline="How long does the unluckiest job wait?")
     return fig
 
 
 def slowdown(points: pd.DataFrame, averages: pd.DataFrame) -> Figure:
-    """Fig 12: jobs with more than each slowdown (`ecdf`), and the average by scheduler and seed."""
+    """Draw Fig 12: jobs with more than each slowdown (`ecdf`), and the average by scheduler and seed."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.5)
+    names = charts.ordered(averages["scheduler"])
     for k, (reading, part) in enumerate(points.groupby("reading", sort=False)):
-        left, right = axes[2 * k : 2 * k + 2]
-        charts.cdf(part, "slowdown", by="scheduler", ax=left, log=True, tail=True)
-        left.xaxis.set_major_formatter(LogFormatterMathtext())
-        left.set_ylabel("Jobs with more than this [%]")
-        charts.ranked(averages[averages["reading"] == reading], "average_slowdown", right, log=True)
-        charts.title(left, f"({'ac'[k]}) {reading}")
-        charts.title(right, f"({'bd'[k]}) {reading}: average")
-    charts.legend(fig)
+        above, below = axes[k], axes[k + 2]
+        charts.cdf(_seven(part), "slowdown", by="scheduler", ax=above, log=True, tail=True)
+        above.set_ylabel("Jobs with more than this\n[%] (log scale)")
+        charts.by_scheduler(averages[averages["reading"] == reading], "average_slowdown", below, log=True, names=names)
+        below.set_xlim(0.8, 1.5 * averages["average_slowdown"].max())
+        log_ticks(below.xaxis)
+        charts.title(above, f"({'ab'[k]}) {reading}: all jobs")
+        charts.title(below, f"({'cd'[k]}) {reading}: average")
+    axes[3].set_yticklabels([])
+    _noted(fig, averages, _KNOWN)
+    charts.legend(fig, headline="How much longer do jobs take because they wait?")
     return fig
 
 
 def completion_times(table: pd.DataFrame) -> Figure:
-    """Fig 13: average JCT by scheduler and seed, and over ASTRAEA's on the same seed."""
-    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.5)
-    for k, (reading, mine) in enumerate(table.groupby("reading", sort=False)):
-        left, right = axes[2 * k : 2 * k + 2]
-        paired = relative_to(mine, "scheduler", "average_jct", "astraea")
-        means = paired.groupby("scheduler")["relative"].mean()
-        near = paired[paired["scheduler"].isin(means.index[means <= FAR])]
-        names = charts.ranked(mine, "average_jct", left, end=1.05 * near["average_jct"].max())
-        charts.ranked(paired, "relative", right, end=1.02 * near["relative"].max(), names=names)
-        named_line(right, 1, "as long as ASTRAEA")
-        right.set(yticklabels=[], xlabel="Average JCT / ASTRAEA's, same seed")
-        charts.title(left, f"({'ac'[k]}) {reading}")
-        charts.title(right, f"({'bd'[k]}) {reading}: seed by seed")
-    charts.legend(fig)
+    """Draw Fig 13: average JCT by scheduler and seed, and its change from ASTRAEA's on the same seed as text."""
+    fig, axes = charts.panels(columns=2, width=3.5, height=3.0)
+    names, parts = charts.ordered(table["scheduler"]), table.groupby("reading", sort=False)
+    paired = pd.concat([relative_to(part, "scheduler", "average_jct", "astraea") for _, part in parts])
+    ratios = paired.groupby(["reading", "scheduler"])["relative"].transform("mean")
+    near = paired.loc[ratios <= FAR, "average_jct"]
+    for k, (ax, reading) in enumerate(zip(axes, READINGS, strict=True)):
+        mine = paired[paired["reading"] == reading]
+        means = mine.groupby("scheduler")["relative"].mean()
+        charts.by_scheduler(mine, "average_jct", ax, end=1.05 * near.max(), names=names)
+        ax.set_xlim(left=0)
+        name_axis(ax.xaxis, "average_jct")
+        for row, name in enumerate(names):
+            if name in means and name != "astraea":
+                text = f"{100 * (means[name] - 1):+.1f} %" if means[name] <= FAR else f"{means[name]:.3g} ×"
+                ax.annotate(text, (1.05, row), xycoords=("axes fraction", "data"), va="center", fontsize=8)
+        charts.title(ax, f"({'ab'[k]}) {reading}")
+    axes[1].set_yticklabels([])
+    _noted(fig, table, "Right of each panel: difference to ASTRAEA, same seed.", _KNOWN)
+    charts.legend(fig, headline="How long do jobs take from submission to end?")
     return fig
 
 
 def cluster_sizes(table: pd.DataFrame) -> Figure:
-    """Fig 14: average JCT and sharing loss on smaller and larger clusters, and both over Tiresias-L's."""
-    fig, axes = charts.panels(columns=2, rows=4, width=3.5, height=1.75)
-    panels = axes.reshape(4, 2)
+    """Draw Fig 14: average JCT and sharing loss on smaller and larger clusters, with ratios as text."""
+    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.3)
+    measures = (("average_jct", "completion time"), ("sharing_loss", "sharing loss"))
     for k, (reading, part) in enumerate(table.groupby("reading", sort=False)):
-        for row, (column, word) in enumerate((("average_jct", "JCT"), ("sharing_loss", "Loss"))):
-            value, ratio = panels[row, k], panels[row + 2, k]
-            charts.lines(part, "nodes_percent", column, by="scheduler", ax=value)
-            value.set_ylim(0, 1.1 * table[column].max())
-            name_axis(value.yaxis, column)
-            over = over_tiresias(part, column)
-            if len(over):
-                charts.lines(over, "nodes_percent", "relative", by="scheduler", ax=ratio)
-            _end_at(ratio, over, HIGHEST_RATIO)
-            ratio.set(xlim=value.get_xlim(), xticks=value.get_xticks(), ylabel=f"{word} / Tiresias-L's")
-            named_line(ratio, 1, "equal", (6, 1), vertical=False)
-        for row, ax in enumerate(panels[:, k]):
+        for row, (column, word) in enumerate(measures):
+            ax = axes[2 * row + k]
+            charts.lines(part, "nodes_percent", column, by="scheduler", ax=ax)
+            ax.set_ylim(0, 1.25 * table[column].max() or 1)
+            name_axis(ax.yaxis, column)
+            over = over_tiresias(part, column).groupby("nodes_percent")["relative"].mean()
+            for at in sorted(set(part["nodes_percent"])):
+                text = "–" if at not in over else f"{over[at]:.2f}" if over[at] < 10 else f"{over[at]:.0f}"
+                ax.annotate(text, (at, 0.99), xycoords=("data", "axes fraction"), ha="center", va="top", fontsize=7.5,
+                            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
             named_line(ax, 100, "the evaluation's size")
-            charts.title(ax, f"({'abcdefgh'[2 * row + k]}) {reading}")
-            ax.set_xlabel("" if row < 3 else ax.get_xlabel() or "Nodes, relative to the evaluation [%]")
-    panels[1, 0].set_ylabel("Jobs with\nsharing loss [%]")
-    for ax in panels[:, 1]:
-        ax.set_ylabel("")
+            charts.title(ax, f"({'abcd'[2 * row + k]}) {reading}: {word}")
+            if row == 0:
+                ax.set_xlabel("")
+            if k:
+                ax.set_ylabel("")
     ends = sorted({int(table["set_aside_jobs"].min()), int(table["set_aside_jobs"].max())})
-    aside = f"Without {' to '.join(map(str, ends))} jobs of each seed, at every size: quotas of the smallest cluster "
-    aside = aside + "cannot hold their gangs.\n" if any(ends) else ""
-    footnote(
-        fig, f"{aside}A ratio needs a loss under Tiresias-L; means from {HIGHEST_RATIO:g} on are written at the edge."
-    )
-    charts.legend(fig)
+    aside = f"Without the {' to '.join(map(str, ends))} jobs of each seed whose gangs no quota of the smallest cluster "
+    aside = f"{aside}can hold:\nlosses are below those of Fig 10. " if any(ends) else ""
+    footnote(fig, f"{aside}Numbers in the panels: ASTRAEA over Tiresias-L, same seed (– below a loss of 0.1 %).")
+    charts.legend(fig, headline="Does ASTRAEA stay ahead of Tiresias-L as the cluster grows?")
     return fig
 
 
 def over_tiresias(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """All but Tiresias-L, and `relative`: `column` over that of Tiresias-L on the same seed and size, where finite."""
+    """Return all but Tiresias-L, with `relative`: `column` over that of Tiresias-L on the same seed and size.
+
+    Where that is 0, or all means are below `LEAST_LOSS`, there is no row.
+    """
     sizes = table.groupby("nodes_percent", sort=False)
     paired = pd.concat([relative_to(part, "scheduler", column, "tiresias-l") for _, part in sizes])
     found: pd.DataFrame = paired[(paired["scheduler"] != "tiresias-l") & np.isfinite(paired["relative"])]
-    return found
+    largest = table.groupby(["nodes_percent", "scheduler"])[column].mean().groupby("nodes_percent").max()
+    return found[(found["nodes_percent"].map(largest) >= LEAST_LOSS).to_numpy()]
 
 
-def _end_at(ax: Axes, over: pd.DataFrame, end: float) -> None:
-    """End the axis there, and write each mean from there on at the edge, with an arrow."""
-    ax.set_ylim(0, end)
-    means = over.pivot_table(index="nodes_percent", columns="scheduler", values="relative")
-    for at, row in zip(means.index.to_numpy(dtype=float), means.to_dict("records"), strict=True):
-        for k, name in enumerate(name for name in charts.ordered(row) if row[name] >= end):
-            color = look(name).color
-            ax.plot(at, end, "^", color=color, clip_on=False, markersize=6)
-            text, below = f"{row[name]:.2g}", (5, -9 - 10 * k)
-            ax.annotate(text, (at, end), below, textcoords="offset points", fontsize=8, color=color)
+def loads(table: pd.DataFrame, trace: Trace, cluster: Cluster) -> Figure:
+    """Draw average JCT, slowdown and sharing loss over the offered load of `first_jobs` of a trace on a cluster.
 
-
-def loads(table: pd.DataFrame, note: str) -> Figure:
-    """Average JCT, slowdown and sharing loss over the offered load, a column for each reading; `note` stands below."""
+    A column of panels is a reading. JCT and slowdown of YARN-CS are written above their panels.
+    """
     fig, axes = charts.panels(columns=2, rows=3, width=3.5, height=2.1)
-    panels = axes.reshape(3, 2)
-    shown = table.assign(hours=table["average_jct"] / 3600)
+    shown = _seven(table).assign(hours=table["average_jct"] / 3600)
+    near = shown[shown["scheduler"] != "yarn-cs"]
+    own = offered_load(first_jobs(trace)) / cluster.gpus
     for k, (reading, part) in enumerate(shown.groupby("reading", sort=False)):
         for row, column in enumerate(("hours", "average_slowdown", "sharing_loss")):
-            ax = panels[row, k]
-            charts.lines(part, "load", column, by="scheduler", ax=ax)
+            ax, inside = axes[2 * row + k], column == "sharing_loss"
+            charts.lines(part if inside else part[part["scheduler"] != "yarn-cs"], "load", column, "scheduler", ax)
+            if part["load"].min() <= own <= part["load"].max():
+                named_line(ax, own, "as recorded")
             charts.title(ax, f"({'abcdef'[2 * row + k]}) {reading}")
-            if column == "sharing_loss":
-                ax.set_ylim(0, 1)
-                continue
-            ax.set_yscale("log")
-            ax.set_ylim(0.9 * shown[column].min(), 1.2 * shown[column].max())
-            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if shown[column].max() < 200 else (1,)))
-            ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-            ax.yaxis.set_minor_formatter(lambda *_: "")
-            ax.set_xlabel("")
-    panels[0, 0].set_ylabel("Average JCT [h]")
-    for ax in panels[:, 1]:
-        ax.set_ylabel("")
-    footnote(fig, note)
-    charts.legend(fig)
-    return fig
-
-
-def memories(table: pd.DataFrame) -> Figure:
-    """Fairness and efficiency by how far back a scheduler remembers what tenants have used."""
-    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=1.9)
-    measures = ("sharing_loss", "tenant_below_99", "average_slowdown", "average_jct")
-    for ax, column in zip(axes, measures, strict=True):
-        charts.ranked(table, column, ax, names=charts.ordered(table["scheduler"]))
+            ax.set_xlabel("Load, asked for over available" if row == 2 else "")
+            if column == "average_slowdown":
+                ax.set_yscale("log")
+                ax.set_ylim(0.9, 1.6 * near[column].max())
+                log_ticks(ax.yaxis)
+            else:
+                ax.set_ylim(0, 1.0 if inside else 1.25 * near[column].max())
+            if not inside:
+                _beyond(ax, part[part["scheduler"] == "yarn-cs"].groupby("load")[column].mean())
+    for ax, text in zip(axes[::2], ("Average JCT [h]", "Average slowdown\n(log scale)"), strict=False):
+        ax.set_ylabel(text)
     for ax in axes[1::2]:
-        ax.set_yticklabels([])
+        ax.set_ylabel("")
+    footnote(fig, f"{jobs_shown(trace)} Their load as recorded is {own:.2f}. FIFO is in the table only. {_KNOWN}")
+    charts.legend(fig, headline="At what load do schedulers part?")
     return fig
 
 
-def over_claiming(gained: pd.DataFrame) -> Figure:
-    """Average JCTs of a tenant that asks for more than it needs, and of all others: `one_tenant.changes`."""
-    fig, (own, others) = charts.panels(columns=2, width=3.5, height=2.9)
-    charts.ranked(gained, "own_jct", own)
-    charts.ranked(gained, "others_jct", others)
-    named_line(own, gained["own_running"].mean(), "its running times alone")
-    for ax, text in ((own, "The tenant that over-claims"), (others, "All others")):
-        named_line(ax, 1, "no change", (6, 1))
-        ax.set_xlabel("Average JCT / if honest")
-        charts.title(ax, text)
-    own.set_xlim(left=0)
-    low, high = others.get_xlim()
-    others.set_xlim(min(low, 0.95), max(high, 1.05))
-    charts.legend(fig)
-    return fig
-
-
-def paid_share(weighed: pd.DataFrame) -> Figure:
-    """What a tenant gets for twice the weight: `one_tenant.changes` with `one_tenant.attained_when_busy`."""
-    fig, axes = charts.panels(columns=3, width=2.33, height=2.8)
-    panels = {"gained": "GPU-time when it\nasks for its quota", "own_jct": "Its average JCT",
-              "others_jct": "Average JCT\nof all others"}  # fmt: skip
-    names = charts.ordered(weighed["scheduler"])
-    named_line(axes[0], weighed["paid"].mean(), "new quota / old quota")
-    for ax, (column, text) in zip(axes, panels.items(), strict=True):
-        charts.ranked(weighed, column, ax, names=names)
-        named_line(ax, 1, "no change", (6, 1))
-        ax.set_xlabel("After / before")
-        charts.title(ax, text)
-        low, high = ax.get_xlim()
-        ax.set_xlim(max(min(low, 0.95), 0), max(high, 1.05))
-        ax.label_outer(remove_inner_ticks=False)
-    charts.legend(fig)
-    return fig
-
-
-def burst(curves: pd.DataFrame) -> Figure:
-    """What a burst gets and what the others lack, over the time since it came: means of `burst.burst_curves`."""
-    fig, axes = charts.panels(columns=2, width=4.2, height=3.2)
-    panels = (("done", "The burst", "Of its GPU-time, done [%]"), ("lacking", "All others", "Lacking [% of the burst]"))
-    for ax, (column, text, label) in zip(axes, panels, strict=True):
-        charts.timeseries(curves.assign(**{column: 100 * curves[column]}), column, "scheduler", ax=ax)
-        ax.set(ylabel=label, xlabel=ax.get_xlabel().replace("Time", "Time since it came"))
-        charts.title(ax, text)
-    axes[1].set_ylim(min(0, 110 * curves["lacking"].min()), max(10, 110 * curves["lacking"].max()))
-    charts.legend(fig)
-    return fig
+def _beyond(ax: Axes, means: pd.Series[float]) -> None:
+    """Write the range of YARN-CS at the upper edge, with an arrow."""
+    here, ends = look("yarn-cs"), [f"{means.min():,.3g}", f"{means.max():,.3g}"]
+    if means.max() > 999:
+        ends = [f"{means.min():,.0f}", f"{means.max():,.0f}"]
+    ax.plot(0.03, 1, "^", transform=ax.transAxes, color=here.color, clip_on=False, markersize=6)
+    ax.annotate(f"{here.label}: {' to '.join(ends)}", (0.06, 0.99), xycoords="axes fraction", va="top", fontsize=8)

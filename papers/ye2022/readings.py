@@ -1,4 +1,4 @@
-"""The two readings of [Ye2022]'s evaluation: who is compared with whom, and what preemption costs them.
+"""The two readings of [Ye2022]'s evaluation: their schedulers, and the cost of preemption in each.
 
 the authors' program
     The simulator that the authors released: their whole ASTRAEA, and their baselines, which are orders of jobs inside
@@ -32,7 +32,7 @@ PAPERS: Final = "from the papers"
 READINGS: Final = (PROGRAM, PAPERS)
 
 NO_COST: Final = Settings(checkpoint_overhead=0.0, restart_overhead=0.0)
-"""As in the released simulator, but for its flaw."""
+"""Settings of the released simulator without its flaw."""
 
 FLAWED: Final = dataclasses.replace(NO_COST, list_removal_flaw=True)  # as in the released simulator
 COUNTED: Final = dataclasses.replace(FLAWED, whole_rounds=True)  # and counted as there
@@ -96,11 +96,11 @@ BASELINES: Final = (
     Scheduler("allox", "allox"),
     Scheduler("allox-under-leases", "allox-under-leases"),
 )
-"""The baselines, and what can be read in two ways about them."""
+"""The baselines, in each way in which their papers can be read."""
 
 
 def compared(reading: str, trace: Trace) -> tuple[Scheduler, ...]:
-    """Schedulers of a reading that can be simulated on a trace.
+    """Return the schedulers of a reading that can be simulated on a trace.
 
     The authors' program knows true running times.
     """
@@ -109,15 +109,15 @@ def compared(reading: str, trace: Trace) -> tuple[Scheduler, ...]:
 
 
 def able(schedulers: Iterable[Scheduler], trace: Trace) -> tuple[Scheduler, ...]:
-    """Those that can learn what they need from the past of a trace.
+    """Return those that can learn what they need from the past of a trace.
 
-    On a trace without a past, schedulers that need running times are left out: nobody shall win by knowing the future.
+    On a trace without a past, schedulers that need running times are left out: none may win by knowing the future.
     """
     return tuple(s for s in schedulers if trace.history is not None or not s.made.needs_estimates)
 
 
 def settings_of(reading: str, scheduler: Scheduler) -> Settings:
-    """What is simulated besides trace, cluster and policy."""
+    """Return the settings of a scheduler in a reading."""
     if reading == PROGRAM:
         return COUNTED
     return Settings(estimator="gradient-boosting" if scheduler.made.needs_estimates else "oracle")

@@ -1,11 +1,11 @@
-"""ASTRAEA as written against ASTRAEA as released: the variants, what is measured of each, and the flaw of the release.
+"""ASTRAEA as written against ASTRAEA as released: the variants, measures of each, and the flaw of the release.
 
 The variants lead from Algorithms 1 and 2 ([Ye2022] §5.2), one option at a time, to the rules of the simulator that the
 authors released. Where that one has no cost of checkpoints and restarts, the same is simulated with and without.
 
-The last of its rules is a flaw. That program walks the list of running jobs, in the order in which they were launched,
-and takes out those whose lease has ended; the job behind each of them is not looked at before the next round
-(`engine.loop`). Leases that were in step drift apart.
+The last of its rules is a flaw. That program walks the list of running jobs, in the order of their launches, and
+removes those whose lease has ended. It skips the job behind each of them until the next round (`engine.loop`). So
+leases that were in step drift apart.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def held_at_submission(result: Result) -> np.ndarray:
 
 
 def changes(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
-    """What each variant changes against ASTRAEA as written, within each seed, so that what seeds differ in cancels.
+    """Return the change of each variant from ASTRAEA as written, within each seed, so that seeds' differences cancel.
 
     `columns` have a heading each. Texts are the mean relative change, and in how many of the seeds the value is lower:
     ``-12.3 % (3 of 3)``; ``–`` where the reference is 0.
@@ -187,9 +187,9 @@ def job_groups(jobs: pd.DataFrame, loads: pd.DataFrame) -> pd.DataFrame:
     """Slowdown and losses of the jobs, by what their tenants hold and ask for.
 
     `jobs` are measured with `job_figures`; `loads` is `tenant_loads` of every seed, with the column seed. Columns
-    variant, by (``held``, what the tenant held before the submission over its quota, or ``load``), band, jobs, the
-    band's share of the jobs, excess, that of the sum of slowdown - 1, both in [0, 1], slowdown, the mean, and loses,
-    the share of its jobs with sharing loss. Means over the jobs of all seeds.
+    variant, by (``held``, what the tenant held before the submission over its quota, or ``load``), band, jobs, excess,
+    slowdown, loses. `jobs` and `excess` are the band's shares of the jobs and of the sum of slowdown - 1 [0, 1].
+    `slowdown` is the mean, `loses` the share of its jobs with sharing loss. Means are over the jobs of all seeds.
     """
     jobs = jobs.merge(loads, on=["seed", "tenant"], validate="many_to_one")
     jobs["held"] /= jobs["quota"]
@@ -238,7 +238,7 @@ def example(skipped: bool) -> Result:
 
 
 def lease_ends_together(result: Result) -> float:
-    """How many leases end in the round in which a lease ends, on average over the leases; itself is one of them.
+    """Return the number of leases that end in the round in which a lease ends, itself included, averaged over leases.
 
     Leases during which the job was completed are not counted.
     """
@@ -249,7 +249,7 @@ def lease_ends_together(result: Result) -> float:
 
 
 def synchrony(trace: Trace, cluster: Cluster, most_jobs: int = 5_000) -> pd.DataFrame:
-    """How many leases end together, with recorded times and with whole minutes, neighbours looked at or skipped.
+    """Return how many leases end together, with recorded times and with whole minutes, for each walk.
 
     Of a trace with more than `most_jobs` jobs the first so many. Columns minutes, skipped, together.
     """
@@ -276,6 +276,6 @@ def walked(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def changed_loss(alone: pd.DataFrame) -> pd.DataFrame:
-    """What the skipped neighbour does to sharing loss within each seed of `walked`: columns times, seed, change."""
+    """Return the change of sharing loss by the skipped neighbour by seed of `walked`: columns times, seed, change."""
     wide = alone.pivot_table(index=["times", "seed"], columns="walk", values="sharing_loss")
     return (wide[WALKS[True]] - wide[WALKS[False]]).rename("change").reset_index()

@@ -14,6 +14,7 @@ from astraea.core.result import Result
 from astraea.plots import charts
 from astraea.plots.dots import SEED
 from astraea.plots.style import OTHERS, REFERENCE, footnote, log_ticks, look, style
+from papers.ye2022.beside_astraea import against_astraea
 from papers.ye2022.ladder import BEFORE, RUNGS
 from papers.ye2022.released import EXAMPLE, VARIANTS, WALKS, WRITTEN, changed_loss, example
 
@@ -144,12 +145,12 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
             ax.set_yticks(range(len(RUNGS)), _numbered() if ax in (axes[0], axes[2]) else [""] * len(RUNGS), fontsize=8)
             ax.set_ylim(len(RUNGS) - 0.4, -0.6)
             ax.tick_params(axis="y", length=0)
-    titles = ("(a) jobs", "(b) tenants", "(c) jobs, differences", "(d) tenants, differences")
+    titles = ("(a) jobs", "(b) tenants", "(c) jobs: differences", "(d) tenants: differences")
     for ax, text in zip(axes, titles, strict=True):
         charts.title(ax, text)
     bars = "Differences are within a seed; bars are 95 % intervals, from three seeds on."
     footnote(fig, bars if several else "One run, so there are no intervals.")
-    charts.legend(fig, columns=3)
+    charts.legend(fig, columns=3, headline="Which rule changes ASTRAEA's fairness, from print to program?")
     return fig
 
 
@@ -164,13 +165,5 @@ def _numbered() -> list[str]:
 
 
 def baselines(every: pd.DataFrame) -> Figure:
-    """ASTRAEA and each baseline in the ways that its paper leaves open; the line is ASTRAEA's mean."""
-    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.7)
-    for ax, column in zip(axes, MEASURES, strict=True):
-        spread = every[column].max() > 20 * every[column].min() > 0
-        charts.ranked(every, column, ax, names=charts.ordered(every["scheduler"]), log=spread)
-        charts.named_line(ax, every.loc[every["scheduler"] == "astraea", column].mean(), "ASTRAEA's mean")
-    for ax in axes[1::2]:
-        ax.set_yticklabels([])
-    charts.legend(fig)
-    return fig
+    """Draw each baseline in the ways that its paper leaves open, beside ASTRAEA."""
+    return against_astraea(every, "How much depends on what the rivals' papers leave open?")

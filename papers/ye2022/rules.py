@@ -1,4 +1,4 @@
-"""The rules of [Ye2022]'s statements: what is measured, and what holds in direction only."""
+"""The rules of [Ye2022]'s statements: their measures, and what holds in direction only."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def larger_lead(source: Source, *, column: str, other: str) -> Judged:
 
 
 def _of_all(shown: str, verdict: Verdict, there: int, all_of: int) -> Judged:
-    """What is true of those that are there is not yet true of all; what is false of them is false."""
+    """Weaken a verdict that holds for those that are there: it may fail for the others; a failure stays one."""
     unsure = there < all_of and verdict == Verdict.HOLDS
     return f"{shown} ({there} of {all_of} there)", Verdict.OF_THOSE if unsure else verdict
 
@@ -173,5 +173,5 @@ def at_every_size(source: Source, *, columns: Sequence[str], falls: bool) -> Jud
 
 
 def _differ(pair: pd.DataFrame) -> pd.Series[bool]:
-    """Where two columns differ by more than 0.1 % of the larger."""
+    """Return where two columns differ by more than 0.1 % of the larger."""
     return (pair.max(axis=1) - pair.min(axis=1)) > 0.001 * pair.max(axis=1)

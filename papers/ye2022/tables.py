@@ -1,4 +1,4 @@
-"""What the notebooks on [Ye2022] §6 measure of each run, and how runs become tables of means, ratios and curves."""
+"""Measures of each run in the notebooks on [Ye2022] §6, and tables of means, ratios and curves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from astraea.plots.style import ordered
 EFFICIENCY: Final = (
     "average_jct", "median_jct", "average_slowdown", "average_queueing_delay", "utilization", "overhead_share",
 )  # fmt: skip
-"""What `efficiency_figures` takes from `metrics.summary`."""
+"""Figures that `efficiency_figures` takes from `metrics.summary`."""
 
 LARGE_GANG: Final = 8  # GPUs from which on a gang counts as large: a whole node
 # figure -> the rho_tenant below which a case counts
@@ -26,7 +26,7 @@ TENANT_LEVELS: Final = {"tenant_sharing_loss": 1.0, "tenant_below_99": 0.99, "te
 
 
 def fairness_figures(result: Result) -> dict[str, Any]:
-    """Shares of jobs with rho_job < 0.95, and of (tenant, window) cases below `TENANT_LEVELS`; Figs 10 and 11.
+    """Return shares of jobs with rho_job < 0.95, and of (tenant, window) cases below `TENANT_LEVELS`; Figs 10 and 11.
 
     Of the cases, only those count in which the tenant is owed something.
     """
@@ -38,12 +38,12 @@ def fairness_figures(result: Result) -> dict[str, Any]:
 
 
 def efficiency_figures(result: Result) -> dict[str, Any]:
-    """Slowdown, completion time, use of the cluster and overheads, Figs 12 and 13; times in s, shares in [0, 1].
+    """Return slowdown, completion time, use of the cluster and overheads, Figs 12 and 13; times in s, shares in [0, 1].
 
-    `busy_utilization` is that until the last submission, as the whole includes the days in which a few long jobs run
-    out. `slowdown_one_node` is the average over jobs that one node can hold, `slowdown_more_nodes` over the others (NaN
-    without one), `slowdown_other_99` over all but the slowest hundredth, and `slowdown_slowest_share` is the part of
-    that hundredth in the sum.
+    `busy_utilization` ends at the last submission, because the whole run includes the days in which a few long jobs
+    run out. `slowdown_one_node` is the average over jobs that one node can hold, `slowdown_more_nodes` over the others
+    (NaN without one). `slowdown_other_99` is that of all but the slowest hundredth, `slowdown_slowest_share` the part
+    of that hundredth in the sum.
     """
     jobs, figures = result.jobs, summary(result)
     rising = np.sort(jobs["slowdown"].to_numpy())
@@ -63,11 +63,11 @@ def efficiency_figures(result: Result) -> dict[str, Any]:
 
 
 def longest_waits(result: Result) -> dict[str, float]:
-    """Starvation, which an average does not show: the longest waits of any job, and of any gang of `LARGE_GANG` GPUs.
+    """Return the longest waits of any job, and of any gang of `LARGE_GANG` GPUs: an average does not show starvation.
 
-    A first wait is the time from submission to the first start, a total wait all waits of a job together [s];
-    `longest_waiting_demand` is that of the job with the longest first wait, the first submitted of equals [GPU]. NaN
-    where there is no such job.
+    A first wait is the time from submission to the first start, a total wait all waits of a job together [s].
+    `longest_waiting_demand` is that of the job with the longest first wait [GPU], the first submitted of equals. NaN
+    without such a job.
     """
     jobs = result.jobs.assign(first_wait=result.jobs["first_start_time"] - result.jobs["submit_time"])
     large = jobs[jobs["demand"] >= LARGE_GANG]
@@ -81,7 +81,7 @@ def longest_waits(result: Result) -> dict[str, float]:
 
 
 def weekly_figures(result: Result) -> pd.DataFrame:
-    """Week by week, what Figs 10 to 13 have means of: columns week (from 0), figure, mean, n (jobs or cases).
+    """Return the means of Figs 10 to 13 week by week: columns week (from 0), figure, mean, n (jobs or cases).
 
     A job belongs to the week of its submission, a case of `fairness_figures` to that in which its window starts, after
     the last submission to the last of them. The mean over weeks, weighted with `n`, is the figure of the whole run.

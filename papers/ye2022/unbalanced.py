@@ -25,7 +25,7 @@ class Unbalanced(NamedTuple):
 
 
 def unbalanced(trace: Trace, result: Result) -> Unbalanced:
-    """The two tenants of `widest_swap`; without one, those that use least and most of their quota on the last day."""
+    """Return the tenants of `widest_swap`, otherwise those that use least and most of their quota on the last day."""
     daily = tenant_utilization(trace, result, step=DAY)
     swap = widest_swap(daily)
     last_day = daily[daily["time"] == daily["time"].max()].sort_values("utilization", kind="stable")
@@ -37,13 +37,13 @@ def unbalanced(trace: Trace, result: Result) -> Unbalanced:
 
 
 def table(found: Unbalanced) -> pd.DataFrame:
-    """What Fig 4 shows: by day, and below it by hour; columns tenant, day, utilization, time, hourly_utilization."""
+    """Return the table of Fig 4, by day and below it by hour: tenant, day, utilization, time, hourly_utilization."""
     hourly = found.hourly.rename(columns={"utilization": "hourly_utilization"})
     return pd.concat([found.daily, hourly], ignore_index=True)
 
 
 def day_name(trace: Trace, day: int) -> str:
-    """A day of a trace, counted from 0, with its date if that is known."""
+    """Write a day of a trace, counted from 0, with its date if that is known."""
     if trace.origin is None:
         return f"day {day}"
     date = pd.Timestamp(trace.origin) + pd.Timedelta(days=day)
@@ -51,7 +51,7 @@ def day_name(trace: Trace, day: int) -> str:
 
 
 def picture(found: Unbalanced, trace: Trace) -> Figure:
-    """Utilization by the hour; the two days are shaded, with the means of both tenants above."""
+    """Draw utilization by the hour; the two days are shaded, with the means of both tenants above."""
     called = {name: f"Tenant {letter} ({name[:8]})" for name, letter in zip(found.tenants, "AB", strict=True)}
     lines = found.hourly.assign(tenant=found.hourly["tenant"].map(called)).sort_values(["tenant", "time"])
     means = found.daily.set_index(["day", "tenant"])["utilization"]
@@ -64,7 +64,8 @@ def picture(found: Unbalanced, trace: Trace) -> Figure:
             text = [f"{letter}: {100 * means[day, name]:.0f} %" for name, letter in
                     zip(found.tenants, "AB", strict=True)]  # fmt: skip
             ax.text((day + 0.5) * DAY, 1.04, "\n".join([day_name(trace, day), *text]), ha="center", fontsize=8)
-    charts.legend(fig)
+    charts.legend(fig, headline="One tenant's GPUs lie idle while another's are full, and later the reverse"
+                  if found.swap and found.swap.is_full else "How do two tenants use their own GPUs?")  # fmt: skip
     return fig
 
 

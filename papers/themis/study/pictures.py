@@ -115,7 +115,7 @@ def comparison(apps: pd.DataFrame, summary: pd.DataFrame, bound: float) -> Figur
     names = charts.ordered(summary["scheduler"])
     for ax, (measure, text), letter in zip(axes[1:], MEASURES.items(), "bcdef", strict=True):
         paper = {SUBJECT: bound} if measure == "max_rho" else None
-        charts.ranked(summary, measure, ax, names=names, published=paper, log=measure == "max_rho")
+        charts.by_scheduler(summary, measure, ax, names=names, published=paper, log=measure == "max_rho")
         charts.title(ax, f"({letter}) {text}")
     axes[1].set_xlim(left=1)
     for ax in axes[3::2]:

@@ -139,7 +139,10 @@ def per_job(one: Repetition) -> pd.DataFrame:
     return jobs.assign(measured=was, simulated=would).reset_index()
 
 
-SYSTEMS: Final = {"astraea": (LOOKS["astraea"].label, LOOKS["astraea"].color), "slurm": ("Slurm, fair share", LOOKS["slurm"].color)}
+SYSTEMS: Final = {
+    "astraea": (LOOKS["astraea"].label, LOOKS["astraea"].color),
+    "slurm": ("Slurm, fair share", LOOKS["slurm"].color),
+}
 """Name and colour."""
 
 

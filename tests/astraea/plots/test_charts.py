@@ -56,7 +56,7 @@ def runs() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def figure(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     """One panel of each kind."""
-    fig, axes = charts.panels(5, 3)
+    fig, axes = charts.panels(4, 3)
     pending = charts.ecdf(jobs, "pending_time", "scheduler")
     charts.cdf(charts.ecdf(jobs, "rho_job", "scheduler"), "rho_job", "scheduler", axes[0], reference=(0.95, "0.95"))
     charts.cdf(pending, "pending_time", "scheduler", axes[1], log=True)
@@ -72,26 +72,21 @@ def figure(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     states = {"demand": ["1", "1", "8"], "state": ["failed", "completed", "failed"], "share": [0.2, 0.3, 0.5]}
     charts.stacked(pd.DataFrame(states), "demand", "share", "state", axes[9])
     charts.title(axes[9], "States")
-    charts.ranked(runs[runs["lease_term"] == 900.0], "average_jct", axes[10])
+    charts.by_scheduler(runs[runs["lease_term"] == 900.0], "average_jct", axes[10])
     charts.dodged(runs, "lease_term", "average_jct", "scheduler", axes[11])
-    charts.strips(series, "utilization", "scheduler", axes[12], ticks=[0, 0.5, 1])
-    waiting = {"scheduler": ["fifo"] * 3 + ["astraea"] * 3, "time": [0.0, 3600.0, 7200.0] * 2,
-               "waiting": [0, 10, 100, 5, 0, 50]}  # fmt: skip
-    charts.strips(pd.DataFrame(waiting), "waiting", "scheduler", axes[13], log=True, ticks=[1, 1000])
-    axes[14].remove()
     charts.legend(fig)
     return fig
 
 
 def test_labels_have_units(figure: Figure) -> None:
     axes = figure.axes
-    assert [ax.get_ylabel() or ax.get_xlabel() if "colorbar" in ax.get_label() else ax.get_ylabel() for ax in axes] == [
+    assert [ax.get_ylabel() for ax in axes] == [
         "Jobs [%]", "Jobs [%]", "Jobs [%]", "Jobs with sharing loss [%]", "Average JCT [h]", "Tenant fairness $\\rho$",
-        "Utilization [%]", "GPU", "Job", "Jobs [%]", "", "Average JCT [h]", "", "",
-        "Utilization [%]", "GPUs waited for [GPU]",
+        "Utilization [%]", "GPU", "Job", "Jobs [%]", "", "Average JCT [h]",
     ]  # fmt: skip
     assert [axes[k].get_xlabel() for k in (0, 1, 3, 6, 7, 11)] == [
-        "Job fairness $\\rho$", "Pending time", "Lease term [min]", "Time [d]", "Time [min]", "Lease term [min]",
+        "Job fairness $\\rho$", "Pending time (log scale)", "Lease term [min]", "Time [d]", "Time [min]",
+        "Lease term [min]",
     ]  # fmt: skip
     ticks = [tick.get_text() for tick in axes[1].get_xticklabels()]
     assert {"1\u2009s", "1\u2009min", "1\u2009h"} <= set(ticks)  # the unit stands at the tick
@@ -119,11 +114,6 @@ def test_every_value_is_in_its_place(figure: Figure) -> None:
     assert [line.get_ydata().tolist() for line in means] == [[9160.0, 10000.0, 12700.0]] * len(SIX)
     places = np.concatenate([line.get_xdata() for line in means])
     assert len(set(places)) == len(places) and places.min() > -0.5 and places.max() < 2.5  # none hides another
-    strips = figure.axes[13]
-    cells = strips.collections[0].get_array()
-    assert cells.filled(-1).tolist() == [[5, -1, 50], [-1, 10, 100]]  # nothing waits: white
-    assert [tick.get_text() for tick in strips.get_yticklabels()] == ["ASTRAEA", "FIFO"]
-    assert strips.get_ylim() == (2, 0)  # the first row is the upper one
 
 
 def test_gpus_of_leases() -> None:
@@ -160,25 +150,25 @@ def test_few_seeds_are_dots_and_many_a_band_inside_what_can_be(runs: pd.DataFram
     assert axes[1].collections[0].get_paths()[0].vertices[:, 1].min() == 0
 
 
-def test_rows_are_ranked_beside_published_values() -> None:
+def test_rows_are_in_the_order_of_all_figures_beside_published_values() -> None:
     values = {"fifo": 0.3, "astraea": 0.1, "yarn-cs": 0.8}
     frame = pd.DataFrame([{"scheduler": s, "sharing_loss": x + d} for s, x in values.items() for d in (-0.01, 0.01)])
     _, ax = charts.panels()
-    assert charts.ranked(frame, "sharing_loss", ax, published={"astraea": 0.07, "hived": 0.5}, end=0.5) == [
-        "astraea", "fifo", "yarn-cs",
+    assert charts.by_scheduler(frame, "sharing_loss", ax, published={"astraea": 0.07, "hived": 0.5}, end=0.5) == [
+        "astraea", "yarn-cs", "fifo",
     ]  # fmt: skip
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["ASTRAEA", "FIFO", "YARN-CS"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["ASTRAEA", "YARN-CS", "FIFO"]
     diamond = next(line for line in ax.get_lines() if line.get_label() == "published value")
     assert (list(diamond.get_xdata()), list(diamond.get_ydata())) == ([0.07], [0])  # HiveD is not shown
     assert [text.get_text() for text in ax.texts] == ["80 %"]  # beyond the end of the axis
     assert ax.get_xlim()[1] == 0.5
 
 
-@pytest.mark.parametrize(("end", "beyond", "text"), [(9e3, 36_000.0, "10 h"), (5e5, 894_268.0, "10.4 d")])
+@pytest.mark.parametrize(("end", "beyond", "text"), [(9e3, 36_000.0, "10 h"), (5e6, 8_942_680.0, "2,484 h")])
 def test_a_value_beyond_the_axis_has_its_unit(end: float, beyond: float, text: str) -> None:
     _, ax = charts.panels()
     frame = pd.DataFrame({"scheduler": ["astraea", "yarn-cs"], "average_jct": [end / 2, beyond]})
-    charts.ranked(frame, "average_jct", ax, end=end)
+    charts.by_scheduler(frame, "average_jct", ax, end=end)
     assert [found.get_text() for found in ax.texts] == [text]
     assert f"[{text.split()[1]}]" in ax.get_xlabel()
 
@@ -220,6 +210,27 @@ def test_a_notebook_shows_what_was_saved(figure: Figure, tmp_path: Path, monkeyp
     assert figure.number not in plt.get_fignums()  # type: ignore[attr-defined]  # so that it is not shown twice
 
 
+def test_one_seed_is_drawn_once() -> None:
+    _, ax = charts.panels()
+    charts.by_scheduler(pd.DataFrame({"scheduler": ["astraea", "fifo", "fifo"], "x": [1.0, 2.0, 4.0]}), "x", ax)
+    assert [list(line.get_xdata()) for line in ax.get_lines()] == [[1], [2, 4], [3]]
+
+
+def test_the_picture_has_the_exact_colours_of_the_drawing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "svg")
+    fig, ax = charts.panels()
+    frame = pd.DataFrame({"scheduler": SCHEDULERS, "average_jct": np.linspace(1e4, 2e4, len(SCHEDULERS))})
+    charts.by_scheduler(frame, "average_jct", ax)
+    charts.save(fig, "fig99", "venus", tmp_path, frame)
+    drawn = (tmp_path / "fig99_venus.svg").read_text().lower()
+    pixels = np.unique(plt.imread(tmp_path / "fig99_venus.png").reshape(-1, 4)[:, :3], axis=0)
+    for name in SCHEDULERS:
+        color = LOOKS[name].color
+        assert color.lower() in drawn
+        wanted = np.array(matplotlib.colors.to_rgb(color))
+        assert abs(pixels - wanted).max(axis=1).min() <= 3 / 255, name
+
+
 def test_style_leaves_settings_alone() -> None:
     with matplotlib.rc_context({"font.size": 23.0}):
         before = dict(matplotlib.rcParams)
@@ -236,7 +247,7 @@ def test_schedulers_differ_in_print_and_units_are_clear() -> None:
     assert len({str(look.line) for look in schedulers}) == len(schedulers) - 1
     assert LOOKS["astraea"].line == "-" and LOOKS["astraea"].width > 1.5 * LOOKS["tiresias-l"].width
     assert len({look.label for look in LOOKS.values()}) == len(LOOKS)  # a legend shows each name once
-    assert {unit for _, unit in WORDS.values()} <= {"", "s", "%", "share", "GPU", "GPU-s"}
+    assert {unit for _, unit in WORDS.values()} <= {"", "s", "h", "%", "share", "points", "GPU", "GPU-s"}
 
 
 def test_ecdf_points_are_exact() -> None:

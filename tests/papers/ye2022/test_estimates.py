@@ -7,11 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from listed_jobs import listed
 from matplotlib import pyplot as plt
 from trace_samples import write_csv
 
-from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.metrics import summary
 from astraea.estimation.estimators import LEARNED
@@ -27,8 +25,8 @@ from papers.ye2022.estimates import (
     places,
     remaining_table,
 )
-from papers.ye2022.evaluation import jobs_shown, main_grid
-from papers.ye2022.lease_term import OVERHEADS, SWEPT_TERMS, recommendations, sensitivity_grid
+from papers.ye2022.evaluation import INTERVAL, jobs_shown, load_workload, main_grid
+from papers.ye2022.lease_term import OVERHEADS, SWEPT_TERMS, above_best, recommendations, sensitivity_grid
 
 
 def written(folder: Path, n: int, duration: float = 60.0) -> str:
@@ -127,20 +125,26 @@ def test_each_case_has_its_own_recommendation() -> None:
 
 
 def test_the_sweep_changes_one_thing_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = listed(("first", "a", 8, 0.0, 3600.0), ("second", "a", 1, 72_000.0, 60.0))
-    grid = sensitivity_grid(trace, Cluster(2))
-    assert len(grid.runs) == len(grid.index) == len(SWEPT_TERMS) * 6
+    grid = sensitivity_grid("venus", "small")
+    assert len(grid.runs) == len(grid.index) == len(SWEPT_TERMS) * 6 * 2  # seeds
     assert ((grid.index["overheads"] == 1) | (grid.index["load"] == 1)).all()
+    recorded = {seed: load_workload("venus", "small", seed)[0].in_rounds(INTERVAL) for seed in (0, 1)}
     for run, row in zip(grid.runs, grid.index.itertuples(), strict=True):
         assert run.policy.parameters["lease_term"] == row.lease_term
         assert run.settings.restart_overhead == 20 * row.overheads
-        assert run.trace.submit_time[-1] == pytest.approx(72_000 / row.load)
+        assert run.trace.submit_time[-1] == pytest.approx(recorded[row.seed].submit_time[-1] / row.load)
     assert set(grid.index["overheads"]) == {1.0, *OVERHEADS}
-    assert jobs_shown(trace) == "All 2 jobs."
     monkeypatch.setattr(evaluation, "FIRST_JOBS", 1)
     monkeypatch.setattr(evaluation, "LARGE", 1)
-    assert {len(run.trace) for run in sensitivity_grid(trace, Cluster(2)).runs} == {1}
-    assert jobs_shown(trace) == "The first 1 of 2 jobs."
+    few = sensitivity_grid("venus", "small")
+    assert {len(run.trace) for run in few.runs} == {1} and set(few.index["seed"]) == {0}
+    assert jobs_shown(recorded[0]) == f"The first 1 of {len(recorded[0]):,} jobs."
+
+
+def test_each_seed_has_its_own_best_term() -> None:
+    rows = [("p", 0, 90.0), ("p", 0, 99.0), ("p", 1, 100.0), ("p", 1, 50.0)]
+    excess = above_best(pd.DataFrame(rows, columns=["what", "seed", "average_jct"]))["excess"]
+    assert excess.tolist() == pytest.approx([0, 0.1, 1, 0])
 
 
 def test_a_handful_is_simulated_under_each_lease_term() -> None:

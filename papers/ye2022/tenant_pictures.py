@@ -1,0 +1,109 @@
+"""Pictures of single tenants under ASTRAEA and its rivals: their days, memory, over-claiming, a paid share, a burst."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from astraea.plots import charts
+from astraea.plots.style import footnote, look, named_line, style
+from papers.ye2022.beside_astraea import against_astraea
+from papers.ye2022.readings import MEMORIES
+
+FAR: Final = 1.5  # of over-claiming: a mean JCT over the honest one from which on it is written at the edge
+SPREADS: Final = (0.2, 0.5, 1.0)  # from 1 on of a colour scale of tenants' days: the first that most of them fit into
+
+
+def tenant_days(days: pd.DataFrame) -> Figure:
+    """Draw what each tenant got of what it was owed (`rho_tenant`) day by day."""
+    off = (days["rho_tenant"] - 1).abs().quantile(0.95)
+    fig, ax = charts.panels(width=6.4, height=3.4)
+    charts.heatmap(days, "day", "tenant", "rho_tenant", ax, spread=next((s for s in SPREADS if off <= s), SPREADS[-1]))
+    footnote(fig, "Red: less than it was owed; blue: more; grey: owed nothing.")
+    charts.legend(fig, headline="Which tenant gets its share on which day? (ASTRAEA)")
+    return fig
+
+
+def memories(table: pd.DataFrame) -> Figure:
+    """Draw fairness and efficiency by how far back a scheduler remembers what tenants have used, beside ASTRAEA."""
+    return against_astraea(table, "How much of a tenant's history should count?")
+
+
+def over_claiming(gained: pd.DataFrame) -> Figure:
+    """Draw average JCTs of a tenant that asks for more than it needs, and of all others: `one_tenant.changes`."""
+    fig, (own, others) = charts.panels(columns=2, width=3.5, height=2.7)
+    means = gained.groupby("scheduler")["own_jct"].mean()
+    names = charts.by_scheduler(gained, "own_jct", own, end=max(1.1, 1.05 * means[means <= FAR].max()))
+    charts.by_scheduler(gained, "others_jct", others, names=names)
+    named_line(own, gained["own_running"].mean(), "if nobody waited")
+    own.set_xlim(left=min(0.55, 0.95 * gained["own_jct"].min()))
+    low, high = others.get_xlim()
+    others.set(xlim=(min(low, 0.95), max(high, 1.05)), yticklabels=[])
+    for ax, text in ((own, "(a) the tenant that over-claims"), (others, "(b) all others")):
+        named_line(ax, 1, "no change", (6, 1))
+        ax.set_xlabel("JCT when over-claiming / when honest")
+        charts.title(ax, text)
+    footnote(fig, "Left of 1: jobs end sooner than if the tenant were honest. From the papers.")
+    charts.legend(fig, headline="Does it pay to ask for twice the GPUs?")
+    return fig
+
+
+def paid_share(weighed: pd.DataFrame) -> Figure:
+    """Draw what a tenant gets for twice the weight: `one_tenant.changes` with `one_tenant.attained_when_busy`.
+
+    Its GPU-time is drawn only if it has busy hours under every scheduler.
+    """
+    missing = weighed.loc[weighed["gained"].isna(), "scheduler"].nunique()
+    panels = {"own_jct": "its average JCT", "others_jct": "average JCT of all others"}
+    if not missing:
+        panels["gained"] = "its GPU-time when it\nasks for its whole quota"
+    fig, axes = charts.panels(columns=len(panels), width=7.0 / len(panels), height=2.7)
+    names = charts.ordered(weighed["scheduler"])
+    for k, (ax, (column, text)) in enumerate(zip(axes, panels.items(), strict=True)):
+        charts.by_scheduler(weighed, column, ax, names=names)
+        named_line(ax, 1, "no change", (6, 1))
+        if column == "gained":
+            named_line(ax, weighed["paid"].mean(), "new quota / old quota")
+        ax.set_xlabel("After / before")
+        charts.title(ax, f"({'abc'[k]}) {text}")
+        low, high = ax.get_xlim()
+        ax.set_xlim(max(min(low, 0.95), 0), max(high, 1.05))
+        ax.label_outer(remove_inner_ticks=False)
+    paid = f"The quota becomes {weighed['paid'].mean():.2f} times as large."
+    absent = f" Under {missing} of {len(names)} schedulers it has no hour of full demand: GPU-time is not drawn."
+    footnote(fig, paid + absent * bool(missing))
+    charts.legend(fig, headline="What does a tenant get for twice the weight?")
+    return fig
+
+
+def burst(curves: pd.DataFrame) -> Figure:
+    """Draw what a burst gets and what the others lack, over the time since it came: means of `burst.burst_curves`.
+
+    Memories of ASTRAEA are above, other schedulers below.
+    """
+    memories = [s.name for s in MEMORIES]
+    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.2)
+    rows = (memories, ["astraea", *(n for n in charts.ordered(curves["scheduler"]) if n not in memories)])
+    columns = {"done": "Burst completed\n[% of its GPU-time]", "lacking": "Shortfall of the others\n[% of the burst]"}
+    for row, names in enumerate(rows):
+        for k, (column, label) in enumerate(columns.items()):
+            ax, part = axes[2 * row + k], curves[curves["scheduler"].isin(names)]
+            charts.timeseries(part.assign(**{column: 100 * part[column]}), column, "scheduler", ax=ax)
+            ax.set(ylabel=label, xlabel="Time since the burst came [d]" if row else "")
+            low, high = 100 * curves[column].min(), 100 * curves[column].max()
+            ax.set_ylim(min(low, 0) - 0.04 * max(high, 10), 1.05 * max(high, 10))
+            charts.title(ax, f"({'abcd'[2 * row + k]}) {('memories of ASTRAEA', 'other schedulers')[row]}")
+        _named(axes[2 * row + 1], names)
+    charts.legend(fig, headline="A tenant comes back after days: who pays for its burst?", axes=[])
+    return fig
+
+
+def _named(ax: Axes, names: list[str]) -> None:
+    """Name the lines of a row right of it, ASTRAEA's as the others'."""
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    labels = [look(name).label for name in names if look(name).label in lines]
+    with style():
+        ax.legend([lines[label] for label in labels], labels, loc="center left", bbox_to_anchor=(1.0, 0.5))
