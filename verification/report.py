@@ -182,5 +182,5 @@ def picture(found: pd.DataFrame) -> Figure:
         letter, same = ("a", "end in the same second") if quantity == "end" else ("b", "have the same $\\rho$")
         charts.title(ax, f"({letter}) {equal:,} of {part['jobs'].sum():,} jobs", same)
     axes[1].axvspan(-0.5, 0.5, color="#DDDDDD", linewidth=0, zorder=0, label="theirs is rounded to four decimals")
-    charts.legend(fig)
+    charts.legend(fig, headline="Ours minus theirs, job by job")
     return fig

@@ -51,7 +51,7 @@ def remaining(table: pd.DataFrame, whose: str) -> Figure:
     charts.named_line(left, 0.5, "half of the jobs", vertical=False)
     charts.title(left, "(a) Survival")
     charts.title(right, "(b) What is left of a job that still runs")
-    charts.legend(fig, columns=2)
+    charts.legend(fig, columns=2, headline="Does a job that ran long still run long?")
     return fig
 
 
@@ -80,7 +80,7 @@ def errors(density: pd.DataFrame, jobs: int) -> Figure:
             ax.set_ylabel("Estimate")
             charts.title(ax, name)
         fig.colorbar(drawn, ax=fig.axes, label="Jobs per cell [%]", extend="max", shrink=0.8, format="%g")
-    charts.legend(fig)
+    charts.legend(fig, headline="Which estimates follow the truth?")
     return fig
 
 
@@ -109,7 +109,7 @@ def honesty(curve: pd.DataFrame, age: pd.DataFrame, span: float) -> Figure:
         axes[0].set_ylabel("Jobs that needed no more,\nover promised [points]")
         axes[1].set(xlim=(0, span / DAY), xlabel="Day on which the job is submitted")
         axes[1].set_ylabel("Jobs inside the band,\nover 80 % [points]")
-    charts.legend(fig)
+    charts.legend(fig, headline="Do estimates keep what they promise?")
     return fig
 
 
@@ -176,7 +176,7 @@ def impact(table: pd.DataFrame) -> Figure:
     for ax, same in zip(axes[2:], (1, 0), strict=True):
         charts.named_line(ax, same, "as with true times", vertical=False)
         ax.set_xlabel("Noise [%]" + "; learned" * (len(at) > noisy))
-    charts.legend(fig)
+    charts.legend(fig, headline="What do errors of estimates cost?")
     return fig
 
 

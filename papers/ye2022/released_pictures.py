@@ -85,7 +85,7 @@ def options(paid: pd.DataFrame) -> Figure:
     fig, axes = charts.panels(columns=4, width=1.75, height=3.3)
     log = ["average_slowdown", "sharing_loss"]
     dot_plot(paid, MEASURES, "variant", axes, groups=GROUPS, reference=WRITTEN, log=log)
-    charts.legend(fig, columns=2)
+    charts.legend(fig, columns=2, headline="What does each rule of the program change?")
     return fig
 
 
@@ -107,7 +107,7 @@ def neighbour(alone: pd.DataFrame, together: pd.DataFrame) -> Figure:
     dot_plot(changed_loss(alone), what, "times", axes[3:], groups={"in rounds": "", "whole minutes": ""})
     charts.named_line(axes[3], 0.0, "no change")
     charts.title(axes[3], "(d) cost in fairness")
-    charts.legend(fig)
+    charts.legend(fig, headline="A bug of the program keeps leases a round too long")
     return fig
 
 

@@ -1,9 +1,9 @@
-"""Panels that many of Gavel's figures share: times in hours, and gains over a baseline beside the published ones."""
+"""Panels that many of Gavel's figures share: a column over the rate, and gains beside the published ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,15 +24,9 @@ class Factor(NamedTuple):
     value: float = float("nan")
 
 
-JCT: Final = "Average JCT [h]"
-
-
-def in_hours(
-    table: pd.DataFrame, x: str, column: str, ax: Axes, text: str = JCT, *, each: bool = False
-) -> None:  # fmt: skip
-    """Draw a time [s] in hours, the unit of all of Gavel's figures, from 0; `each` is as in `charts.lines`."""
-    charts.lines(table.assign(**{text: table[column] / 3600}), x, text, by="policy", ax=ax, each=each)
-    ax.set_ylabel(text)
+def over_rate(table: pd.DataFrame, column: str, ax: Axes, *, each: bool = False) -> None:
+    """Draw a column over the rate of arrival, from 0; `each` is as in `charts.lines`."""
+    charts.lines(table, "jobs_per_hour", column, by="policy", ax=ax, each=each)
     room(ax)
 
 
@@ -72,3 +66,10 @@ def draw_ratios(table: pd.DataFrame, ratios: Sequence[tuple[str, Factor]], ax: A
         ax.set_xticks(sorted(table["jobs_per_hour"].unique()))
         ax.set_ylabel("Times lower")
         name_axis(ax.xaxis, "jobs_per_hour")
+
+
+def gain(table: pd.DataFrame, column: str, factor: Factor) -> str:
+    """Write how many times lower a column is at the highest rate, and the paper's factor if it has one."""
+    baseline, better, paper = factor
+    times = times_less(table, column, baseline, [better])[better].iloc[-1]
+    return f"{times:.2g} times" + (f" (paper {paper:g})" if np.isfinite(paper) else "")

@@ -13,8 +13,8 @@ from matplotlib.ticker import PercentFormatter
 
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
-from astraea.plots.style import look
-from papers.gavel.study.gains import JCT, Factor, draw_ratios, in_hours, room
+from astraea.plots.style import look, name_axis
+from papers.gavel.study.gains import Factor, draw_ratios, gain, over_rate, room
 
 TYPES: Final = (("#0072B2", "o"), ("#E69F00", "s"), ("#009E73", "D"))
 """How the accelerator types are drawn, from new to old."""
@@ -30,7 +30,7 @@ def over_load(
     factors every policy is compared with the first.
     """
     fig, axes = charts.panels(columns=3, width=2.6, height=3.3)
-    in_hours(table, "jobs_per_hour", "average_jct", axes[0])
+    over_rate(table, "average_jct", axes[0])
     first, *others = charts.ordered(table["policy"])
     ratios = [("average_jct", factor) for factor in factors or [Factor(first, other) for other in others]]
     draw_ratios(table, ratios + ([("average_ftf", fairness)] if fairness else []), axes[1])
@@ -39,19 +39,22 @@ def over_load(
     if value == "finish_time_fairness":
         charts.cdf(shares, value, by="policy", ax=axes[2], log=True)
         charts.named_line(axes[2], 1, "1/n of the cluster")
+        axes[2].set_xlabel("Fairness $\\rho$ (log scale)")
         marks = [2.0**k for k in range(-4, 12)]
     else:
         charts.cdf(shares.assign(hours=shares["jct"] / 3600), "hours", by="policy", ax=axes[2], log=True)
-        axes[2].set_xlabel("JCT [h]")
+        axes[2].set_xlabel("JCT [h] (log scale)")
         marks = [10.0**k for k in range(-2, 6)]
     low, high = axes[2].get_xlim()
     axes[2].set_xticks(marks, [f"{mark:g}" for mark in marks])
     axes[2].set_xlim(low, high)
     axes[2].minorticks_off()
     charts.title(axes[0], f"(a) {trace}")
-    charts.title(axes[1], f"(b) the gain, at {top}")
+    charts.title(axes[1], "(b) the gain")
     charts.title(axes[2], f"(c) jobs at {top}")
-    charts.legend(fig)
+    column, factor = ratios[0]
+    names = f"{look(factor.better).label} over {look(factor.baseline).label}"
+    charts.legend(fig, headline=f"At {top}, {names} gains {gain(table, column, factor)}")
     return fig
 
 
@@ -61,24 +64,25 @@ def averages(table: pd.DataFrame, *, height: float = 2.8) -> Figure:
     The reference is the ideal execution, or the measured pairs.
     """
     fig, axes = charts.panels(columns=2, width=3.5, height=height)
-    in_hours(table, "jobs_per_hour", "average_jct", axes[0], each=True)
+    over_rate(table, "average_jct", axes[0], each=True)
     base = next(name for name in ("ideal", "oracle") if name in set(table["policy"]))
     keys = ["jobs_per_hour", "seed"]
     reference = table[table["policy"] == base].set_index(keys)["average_jct"].rename("reference")
     change = table.join(reference, on=keys)
-    change["change"] = 100 * (change["average_jct"] / change["reference"] - 1)
-    charts.lines(change, "jobs_per_hour", "change", by="policy", ax=axes[1], each=True)
-    most = change.groupby(["policy", "jobs_per_hour"])["change"].mean().drop(base).groupby("policy").max()
-    spread = 0.1 * float(np.ptp(change["change"]))
-    axes[1].set_ylim(min(0.0, change["change"].min()) - spread, change["change"].max() + spread)
+    change["more"] = 100 * (change["average_jct"] / change["reference"] - 1)
+    charts.lines(change, "jobs_per_hour", "more", by="policy", ax=axes[1], each=True)
+    most = change.groupby(["policy", "jobs_per_hour"])["more"].mean().drop(base).groupby("policy").max()
+    spread = 0.1 * float(np.ptp(change["more"]))
+    axes[1].set_ylim(min(0.0, change["more"].min()) - spread, change["more"].max() + spread)
     axes[1].set_ylabel("Average JCT, change [%]")
     rates = sorted(table["jobs_per_hour"].unique())
     for ax in axes:
         ax.set_xticks(rates, [f"{rate:.2g}" for rate in rates])
     charts.title(axes[0], "(a) over load")
     said = ", ".join(f"{most[name]:+.0f} %" for name in charts.ordered(most.index))
-    charts.title(axes[1], f"(b) against {look(base).label.lower().replace('ss', 'SS')}", f"at most {said}")
-    charts.legend(fig, columns=2)
+    charts.title(axes[1], f"(b) against “{look(base).label}”", f"same seed; at most {said}")
+    question = {"ideal": "Are rounds as good as an ideal execution?", "oracle": "What do estimates of pairs cost?"}
+    charts.legend(fig, columns=2, headline=question[base])
     return fig
 
 
@@ -86,14 +90,16 @@ def priorities(table: pd.DataFrame, high: float, low: float) -> Figure:
     """Fig 20: jobs of weight 5 and of weight 1, and the gains of both with the published ones."""
     fig, axes = charts.panels(columns=3, width=2.6, height=3.0)
     for ax, column, text in zip(axes, ("high_jct", "low_jct"), ("(a) weight 5", "(b) weight 1"), strict=False):
-        in_hours(table, "jobs_per_hour", column, ax)
+        over_rate(table, column, ax)
+        ax.set_ylabel("Average JCT [h]")
         charts.title(ax, text)
-    for ax in axes[:2]:
-        ax.set_ylim(0, axes[1].get_ylim()[1])
-    draw_ratios(table, [("high_jct", Factor("las", "las-het", high)), ("low_jct", Factor("las", "las-het", low))],
-                axes[2])  # fmt: skip
-    charts.title(axes[2], f"(c) the gain, at {table['jobs_per_hour'].max():g} jobs/h")
-    charts.legend(fig)
+    axes[0].set_ylim(axes[1].get_ylim())
+    name_axis(axes[0].yaxis, "average_jct")
+    ratios = [("high_jct", Factor("las", "las-het", high)), ("low_jct", Factor("las", "las-het", low))]
+    draw_ratios(table, ratios, axes[2])
+    charts.title(axes[2], "(c) the gain")
+    both = " and ".join(gain(table, column, factor) for column, factor in ratios)
+    charts.legend(fig, headline=f"At {table['jobs_per_hour'].max():g} jobs/h, weights 5 and 1 gain {both}")
     return fig
 
 
@@ -103,7 +109,8 @@ def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
     relative = table.join(ours, on=["jobs", "seed"])
     relative["times"] = relative["makespan"] / relative["ours"]
     fig, axes = charts.panels(columns=2, width=3.5, height=2.7)
-    in_hours(table, "jobs", "makespan", axes[0], "Makespan [h]")
+    charts.lines(table, "jobs", "makespan", by="policy", ax=axes[0])
+    room(axes[0])
     charts.lines(relative, "jobs", "times", by="policy", ax=axes[1])
     first, second = sorted(table["jobs"].unique())[:2]
     for policy, times in published.items():
@@ -112,10 +119,11 @@ def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
         axes[1].annotate(f"paper: {times:g}×", ((first + second) / 2, times), (0, side), fontsize=7, ha="center",
                          textcoords="offset points", color=look(policy).color)  # fmt: skip
     axes[1].set_ylim(0.75, 1.15 * max(relative["times"].max(), *published.values()))
-    axes[1].set_ylabel("Over Makespan het.'s")
+    axes[1].set_ylabel("Times Makespan het.'s")
     charts.title(axes[0], "(a) time to complete all jobs")
-    charts.title(axes[1], "(b) the same, over Makespan het.'s")
-    charts.legend(fig, columns=3)
+    charts.title(axes[1], "(b) over Makespan het.'s")
+    worst = relative[relative["policy"] == "fifo"].groupby("jobs")["times"].mean().max()
+    charts.legend(fig, columns=3, headline=f"FIFO takes up to {worst:.2g} times as long (paper {published['fifo']:g})")
     return fig
 
 
@@ -147,7 +155,8 @@ def costs(bills: pd.DataFrame, cheaper: dict[str, float], missed: dict[str, floa
         charts.title(ax, text)
     axes[0].set_ylabel("Cost [% of Max. throughput's]")
     axes[1].set_ylabel("Missed deadlines [% of jobs]")
-    charts.legend(fig)
+    ours = shown.groupby("policy")["missed"].mean()
+    charts.legend(fig, headline=f"The cheapest policy misses {100 * ours['min-cost']:.0f} % of the deadlines")
     return fig
 
 
@@ -170,7 +179,7 @@ def physical_cluster(table: pd.DataFrame) -> Figure:
         ours = part["drawn"].to_numpy()
         ends = part["physical"].to_numpy()
         charts.title(ax, f"{trace}: {ours.max() / ours.min():.2g} times, cluster {ends.max() / ends.min():.2g}")
-    charts.legend(fig, columns=2)
+    charts.legend(fig, columns=2, headline="Is the gain that of the paper's cluster?")
     return fig
 
 
@@ -203,18 +212,18 @@ def placement(mixed: pd.DataFrame) -> Figure:
     for ax, column, text in zip(axes, columns, ("(a) gangs of 2 to 8", "(b) jobs on one GPU"), strict=True):
         charts.lines(hours, "jobs_per_hour", column, by="told", ax=ax)
         ax.set_ylim(0, 1.05 * float(hours[columns].to_numpy().max()))
-        ax.set_ylabel(JCT)
+        ax.set_ylabel("Average JCT [h]")
         top = hours[hours["jobs_per_hour"] == hours["jobs_per_hour"].max()].groupby("told")[column].mean()
         times = top[TOLD["blind"]] / top[TOLD["aware"]]
         charts.title(ax, text, f"{times:.2g} times as long if placement is unknown")
-    charts.legend(fig, columns=3)
+    charts.legend(fig, columns=3, headline="What is it worth to know that spread gangs are slower?")
     return fig
 
 
 def both_fairnesses(table: pd.DataFrame) -> Figure:
     """LAS and LTGF in the metrics of both papers, over load; columns as of `tables.steady`."""
     fig, axes = charts.panels(columns=3, width=2.6, height=3.0)
-    in_hours(table, "jobs_per_hour", "average_jct", axes[0])
+    over_rate(table, "average_jct", axes[0])
     for ax, column, text in (
         (axes[1], "average_ftf", "Average $T_{shared}$ / $T_{isolated}$"),
         (axes[2], "sharing_loss", "Jobs that lost by sharing [%]"),
@@ -227,7 +236,7 @@ def both_fairnesses(table: pd.DataFrame) -> Figure:
     for ax, text in zip(axes, ("(a) completion time", "(b) Gavel's fairness", "(c) ASTRAEA's fairness"), strict=True):
         charts.title(ax, text)
     charts.footnote(fig, "(c) counts GPU-time as held: a job on few fast GPUs, not many slow ones, is short there.")
-    charts.legend(fig)
+    charts.legend(fig, headline="What do LAS and LTGF gain by knowing the types?")
     return fig
 
 

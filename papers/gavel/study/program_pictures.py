@@ -15,7 +15,7 @@ from matplotlib.ticker import PercentFormatter
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import LOOKS, look, name_axis, style
-from papers.gavel.study.gains import JCT, room
+from papers.gavel.study.gains import room
 from papers.gavel.study.pictures import TYPES
 from papers.gavel.study.policies import WEIGHTS_OF_FOUR
 
@@ -45,7 +45,7 @@ def speeds(ratios: pd.DataFrame, types: Sequence[str]) -> Figure:
     axes[0].minorticks_off()
     axes[1].set_xlim(0, 1.05)
     axes[1].xaxis.set_major_formatter(PercentFormatter(1, symbol=""))
-    charts.legend(fig)
+    charts.legend(fig, headline="Which type is fast, and which is cheap?")
     return fig
 
 
@@ -99,12 +99,11 @@ def solve_times(table: pd.DataFrame, paper: float) -> Figure:
     ax.axhline(paper, color="#444444", linewidth=0.8, linestyle=(0, (2, 2)))
     ax.annotate(f"paper: below {paper:g} s for 2,048 jobs (hierarchical) and 512 (SS)", (0.02, paper), (0, -9),
                 ("axes fraction", "data"), "offset points", fontsize=7.5)  # fmt: skip
-    charts.title(ax, f"Every solve takes at most {table['seconds'].max():.2g} s")
     counts = sorted(table["jobs"].unique())
     ax.set_xticks(counts, [str(count) for count in counts])
     ax.set_xlabel("Active jobs")
     ax.set_ylabel("Time of one solve [s]")
-    charts.legend(fig, columns=2)
+    charts.legend(fig, columns=2, headline=f"Every solve takes at most {table['seconds'].max():.2g} s")
     return fig
 
 
@@ -166,21 +165,24 @@ def hierarchies(frame: pd.DataFrame, policies: Sequence[str], lost: float | None
     axes[2].set_xlabel("Timestep")
     axes[2].set_ylabel("Total effective\nthroughput")
     charts.title(axes[2], "(c) sum over jobs")
-    charts.legend(fig, columns=3)
+    ends = [float(totals.loc[totals["policy"] == policy, "total"].iloc[-1]) for policy in policies]
+    less = f"A static partition does {100 * (1 - ends[0] / ends[1]):.0f} % less work"
+    charts.legend(fig, columns=3, headline=less + (f" (paper {lost:g} %)" if lost is not None else ""))
     return fig
 
 
 def rounds(named: pd.DataFrame) -> Figure:
     """Fig 13a: a table of `tables.against_short_rounds`."""
     fig, axes = charts.panels(columns=2, width=3.5, height=2.6)
-    for ax, column in ((axes[0], JCT), (axes[1], "change")):
-        charts.lines(named.assign(**{JCT: named["average_jct"] / 3600}), "jobs_per_hour", column, by="round", ax=ax)
-    axes[0].set_ylabel(JCT)
+    named = named.assign(more=named["change"])
+    for ax, column in zip(axes, ("average_jct", "more"), strict=True):
+        charts.lines(named, "jobs_per_hour", column, by="round", ax=ax)
     room(axes[0])
-    charts.title(axes[0], "(a) longer rounds")
-    charts.title(axes[1], f"(b) change it by {named['change'].min():+.0f} to {named['change'].max():+.0f} %")
+    charts.title(axes[0], "(a) over load")
+    charts.title(axes[1], "(b) against rounds of 6 min")
+    low, high = named["change"].min(), named["change"].max()
     reach = 1.2 * max(1.0, named["change"].abs().max())
     axes[1].set_ylim(-reach, reach)
     axes[1].set_ylabel("Change from 6 min [%]")
-    charts.legend(fig)
+    charts.legend(fig, headline=f"Longer rounds change average JCT by {low:+.0f} to {high:+.0f} %")
     return fig

@@ -38,8 +38,7 @@ def idle_and_full(hourly: pd.DataFrame, tenants: Sequence[str]) -> Figure:
             ax.axvspan(day * DAY, (day + 1) * DAY, color="#F2F2F2", linewidth=0, zorder=0)
     wide = lines.pivot_table(index="time", columns="tenant", values="utilization")
     apart = 100 * float((wide.max(axis=1) - wide.min(axis=1) > 0.5).mean())
-    charts.title(ax, f"One tenant is more than 50 points above the other in {apart:.0f} % of the hours")
-    charts.legend(fig)
+    charts.legend(fig, headline=f"One tenant is 50 points above the other in {apart:.0f} % of the hours")
     return fig
 
 
@@ -138,7 +137,7 @@ def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) 
             ax.set_ylabel("Revenue [millions]")
         ax.set_xlabel(varied.capitalize())
         charts.title(ax, f"{utility} utility, {reading}", said)
-    charts.legend(fig)
+    charts.legend(fig, headline="Does Astraea earn more than the others? (above 1)")
     return fig
 
 
@@ -159,7 +158,7 @@ def near_optimum(table: pd.DataFrame, by: str, bound: float) -> Figure:
         ax.annotate(f"paper: Astraea above {bound:g}", (0.98, bound), (0, 3), ("axes fraction", "data"),
                     "offset points", ha="right", fontsize=7.5)  # fmt: skip
         charts.title(ax, reading)
-    charts.legend(fig)
+    charts.legend(fig, headline="How much of the optimum is earned?")
     return fig
 
 
@@ -191,7 +190,7 @@ def fairness(table: pd.DataFrame) -> Figure:
     charts.title(axes[1], "(b) Fig 7: tenants of all trials; the paper has 1 for every tenant of BatchSche")
     charts.footnote(fig, f"In the reading “{SECTION}” total revenue is not above 0 in {none.sum()} of {len(none)} "
                     "plans, which have no fairness.")  # fmt: skip
-    charts.legend(fig)
+    charts.legend(fig, headline="Whose revenue is shared evenly?")
     return fig
 
 
@@ -252,7 +251,7 @@ def running_time(table: pd.DataFrame, varied: str, bound: float) -> Figure:
     axes[1].axhline(bound, **REFERENCE)
     axes[1].annotate(f"paper: about {bound:g} s, on a laptop", (0.03, bound), (0, -9), ("axes fraction", "data"),
                      "offset points", fontsize=7.5)  # fmt: skip
-    charts.legend(fig)
+    charts.legend(fig, headline=f"Does the time to plan grow with the {varied}?")
     return fig
 
 
@@ -274,6 +273,7 @@ def wrong_prices(table: pd.DataFrame) -> Figure:
         revenue = part.groupby("percent")["revenue"].mean()
         sign = ", all losses" if (revenue < 0).all() else ""
         charts.title(ax, f"{load} load", f"total {factor_text(revenue[100])} thousand at 100 %{sign}")
+    charts.legend(fig, headline="Is too low a price better than too high a price?")
     return fig
 
 
@@ -294,4 +294,5 @@ def admission(table: pd.DataFrame) -> Figure:
         right.hist(mine.loc[~pays, "ideal"], bins=np.linspace(0, top, 26), color="#888888")
         right.set(xlabel="Ideal revenue", ylabel="Jobs")
         charts.title(right, f"{reading}: {(~pays).sum():,} jobs in the own share")
+    charts.legend(fig, headline="Is every admitted job worth what it costs?")
     return fig

@@ -70,7 +70,7 @@ def utilization(used: pd.DataFrame, paper: Mapping[str, float]) -> Figure:
         peak = 100 * part[part["scheduler"] == OURS]["utilization"].max()
         charts.title(ax, reading, f"Astraea: at most {peak:.0f} % (paper 100 %)")
         makespans(part, below, paper if reading == HERE else {})
-    charts.legend(fig, columns=3)
+    charts.legend(fig, columns=3, headline="Who uses all workers, and who is done first?")
     return fig
 
 

@@ -120,7 +120,7 @@ def comparison(apps: pd.DataFrame, summary: pd.DataFrame, bound: float) -> Figur
     axes[1].set_xlim(left=1)
     for ax in axes[3::2]:
         ax.set_yticklabels([])
-    charts.legend(fig)
+    charts.legend(fig, headline="Whose worst app is best off, and what does that cost?")
     return fig
 
 
@@ -149,7 +149,7 @@ def knob_and_lease(knob: pd.DataFrame, lease: pd.DataFrame, bound: float, good_f
         charts.named_line(ax, good_f, f"paper: f = {good_f:g}", (4, 2))
     for ax in axes[::2]:
         charts.named_line(ax, bound, f"paper: {bound:g}", vertical=False)
-    charts.legend(fig)
+    charts.legend(fig, headline="What does fairness cost, and what do short leases?")
     return fig
 
 
@@ -179,7 +179,7 @@ def contention(table: pd.DataFrame, bound: float) -> Figure:
     axes[3].set_ylim(bottom=1)
     if one.any():
         charts.footnote(fig, "Themis with f = 1 is in (a) alone.")
-    charts.legend(fig, columns=4)
+    charts.legend(fig, columns=4, headline="Whose worst app suffers as GPUs become scarce?")
     return fig
 
 
@@ -197,7 +197,7 @@ def variants(table: pd.DataFrame, bound: float) -> Figure:
         ax.set_ylim(bottom=1)
         charts.named_line(ax, bound, f"paper: {bound:g}", vertical=False)
         charts.title(ax, f"contention {load:g}")
-    charts.legend(fig)
+    charts.legend(fig, headline="Is the worst app better off with a higher f?")
     return fig
 
 
@@ -216,7 +216,7 @@ def lies(table: pd.DataFrame) -> Figure:
     axes[0].set_ylim(0, 1.1 * max(1.0, table["jct"].max()))
     charts.title(axes[0], "(a) liars")
     charts.title(axes[1], "(b) everybody else, on average")
-    charts.legend(fig)
+    charts.legend(fig, headline="Does it pay to report a larger ρ?")
     return fig
 
 
@@ -239,7 +239,7 @@ def two_ideas(apps: pd.DataFrame) -> Figure:
             name_values(ax, [0.25, 0.5, 1, 2], vertical=True)
             charts.title(ax, LOOKS[scheduler].label)
     axes[0].set_ylabel("$T_{shared}$ / $T_{isolated}$")
-    charts.legend(fig, columns=3)
+    charts.legend(fig, columns=3, headline="Who is short of GPU-time, and who is late?")
     return fig
 
 

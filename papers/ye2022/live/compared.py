@@ -160,11 +160,11 @@ def beside(granted: pd.DataFrame, table: pd.DataFrame) -> Figure:
     charts.title(axes[0], "(a) grants", f"{100 * ordered:.0f} % of pairs in order")
     _pairs(axes[1], table, "jct", 1.0, "Average JCT [s]")
     _pairs(axes[2], table, "loss", 100.0, "Jobs [%]")
-    means = table.groupby("system")[["jct", "loss"]].mean() * (1, 100)
+    means = table.assign(loss=100 * table["loss"]).groupby("system")[["jct", "loss"]].mean()
     for ax, text, column, form in ((axes[1], "(b) completion times", "jct", "{:.0f} s"),
                                    (axes[2], "(c) sharing loss", "loss", "{:.0f} %")):  # fmt: skip
         charts.title(ax, text, f"ASTRAEA {form}, Slurm {form}".format(*means[column][list(SYSTEMS)]))
-    charts.legend(fig, columns=2)
+    charts.legend(fig, columns=2, headline="Does a real Slurm do what was simulated?")
     return fig
 
 

@@ -71,5 +71,5 @@ def spread_picture(table: pd.DataFrame) -> Figure:
     found = f"from {sooner[sooner].index.min():g} on" if sooner.any() else "nowhere"
     charts.title(axes[0], "(a) completion times", f"ASTRAEA is sooner {found}")
     charts.title(axes[1], "(b) sharing loss")
-    charts.legend(fig, columns=2)
+    charts.legend(fig, columns=2, headline="Do leases pay as running times spread?")
     return fig
