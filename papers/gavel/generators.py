@@ -37,7 +37,7 @@ SIZES: Final = (1, 2, 4, 8)
 """Gang sizes [GPU]."""
 
 SIZE_SHARES: Final = (0.70, 0.10, 0.15, 0.05)
-"""How often each of `SIZES` occurs in a workload of several sizes."""
+"""Share of each of `SIZES` in a workload of several sizes."""
 
 SHORT_SHARE: Final = 0.8
 """Part of the jobs that take 10^1.5 to 10^3 minutes; the others take 10^3 to 10^4."""

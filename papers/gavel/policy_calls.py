@@ -1,4 +1,4 @@
-"""What a policy is asked at a moment of a simulation, and whether its answer can be used."""
+"""Calls of a policy during a simulation, and checks of its answers."""
 
 from __future__ import annotations
 

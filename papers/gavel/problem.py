@@ -1,4 +1,4 @@
-"""What a Gavel policy is asked, and what it answers ([Narayanan2020] §3.1).
+"""Input and output of a Gavel policy ([Narayanan2020] §3.1).
 
 A policy sees the runnable jobs of one moment and returns, for each job and each pair of jobs that may share GPUs, the
 fraction of time that it should spend on each accelerator type until the next such moment.
@@ -67,7 +67,7 @@ class Problem:
 
     @cached_property
     def pair_throughput(self) -> FloatArray:
-        """Of the first and of the second job of each pair when they share their GPUs [steps/s], shape (P, 2, J)."""
+        """Throughputs of both jobs of each pair when they share GPUs [steps/s], shape (P, 2, J)."""
         if len(self.together) == 0:
             return np.zeros((0, 2, len(self.workers)))
         first, second = self.kind[self.pairs].T

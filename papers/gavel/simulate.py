@@ -24,7 +24,7 @@ from papers.gavel.workload import Workload
 
 @dataclass(frozen=True)
 class Options:
-    """What is simulated besides workload, cluster and policy.
+    """Options of a simulation besides workload, cluster and policy.
 
     The program is solved again when jobs came or went and `solve_interval` has passed, or when nothing can run. A job
     that ran before and now starts on other workers makes no progress for `preemption_overhead`: loading and saving a

@@ -1,4 +1,4 @@
-"""Whether a plan keeps the constraints of the problem ([Wang2023] §3.2, (3a)-(3o))."""
+"""Check of a plan against the constraints of the problem ([Wang2023] §3.2, (3a)-(3o))."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def violations(market: Market, plan: Plan) -> list[str]:
 
 
 def _is_sound(market: Market, s: Schedule, out: list[str]) -> bool:
-    """Whether the numbers of a schedule mean something at all (3m)-(3o)."""
+    """Return True if the numbers of a schedule are in their ranges (3m)-(3o)."""
     if not 0 <= s.job < len(market.jobs):
         out.append(f"(3o) job {s.job}: it must be one of the {len(market.jobs)} jobs")
         return False
@@ -67,7 +67,7 @@ def _is_sound(market: Market, s: Schedule, out: list[str]) -> bool:
 
 
 def _of_job(market: Market, s: Schedule) -> list[str]:
-    """What concerns one job alone, (3e), (3g), (3i)-(3l)."""
+    """List the violations that concern one job alone, (3e), (3g), (3i)-(3l)."""
     jobs, j = market.jobs, s.job
     where = f"job {jobs.job_id[j]!r}"
     out = []

@@ -1,4 +1,4 @@
-"""What a plan earned and for whom ([Wang2023] §5.1, Metrics, and §5.2)."""
+"""Revenues of a plan and of its tenants ([Wang2023] §5.1, Metrics, and §5.2)."""
 
 from __future__ import annotations
 

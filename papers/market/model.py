@@ -29,7 +29,7 @@ TINY: Final = 1e-12
 """Least number that counts as above 0."""
 
 NEARLY: Final = 1e-9
-"""By how much two floats may differ, relative to the larger, and still be meant to be the same number."""
+"""Largest relative difference of two floats that are taken for the same number."""
 
 
 @read_only
@@ -125,7 +125,7 @@ class Market:
 
     @property
     def has_room(self) -> bool:
-        """Whether one worker fits beside a parameter server, or one that serves it from elsewhere; more need more."""
+        """Return True if a worker fits beside a parameter server, on one server or on two."""
         elsewhere = self.workers.sum() > self.workers
         beside = (self.workers > 0) & (self.ps > 0)
         return bool((beside | (elsewhere & (self.ps >= self.ps_needed(1)[1]))).any())

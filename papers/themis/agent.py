@@ -92,7 +92,7 @@ class Agent:
         self.same_until = -np.inf  # before then no job that runs has had one more whole epoch [s]
 
     def wants(self) -> int:
-        """How many gangs more it could use; every lot has a job, but while `finish_jobs` looks for another one."""
+        """Number of further gangs the app could use; every lot has a job, except within `finish_jobs`."""
         return len(self.todo) - len(self.lots)
 
     def waiting(self) -> list[int]:

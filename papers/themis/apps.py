@@ -21,7 +21,7 @@ from astraea.core.frozen import read_only
 
 
 class Model(NamedTuple):
-    """How models of a kind use GPUs."""
+    """Use of GPUs by models of a kind."""
 
     power: float  # g GPUs on one machine are g**power times as fast as one; Optimus goes by it, times do not
     slowdown: float  # a gang on several machines is slower by this factor, at least 1
@@ -67,7 +67,7 @@ class App:
 
     @cached_property
     def slowdown(self) -> float:
-        """How much slower a gang on several machines is."""
+        """Slowdown of a gang on several machines."""
         return MODELS[self.model].slowdown
 
     @cached_property
@@ -77,7 +77,7 @@ class App:
 
     @cached_property
     def stages(self) -> list[tuple[list[int], list[int]]]:
-        """Of every rung its jobs, which nobody knows before, and the epochs that each job may have had at the end.
+        """Jobs of every rung, unknown beforehand, and the epochs that each job may have had at its end.
 
         Those of the lowest last loss go on, the earlier job of equals.
         """
@@ -170,7 +170,7 @@ def rungs(jobs: int, tuner: Tuner) -> list[tuple[int, int]]:
 
 
 def course(app: App) -> list[Phase]:
-    """What the exploration will be; known afterwards only."""
+    """Return the phases of the exploration, which are known afterwards only."""
     out, before = [], [0] * len(app.loss)
     for jobs, target in app.stages:
         out.append(Phase(len(jobs), sum([target[j] - before[j] for j in jobs]) * app.epoch))

@@ -138,7 +138,7 @@ class Arbiter:
         return [agent for agent in self.agents if len(agent.todo) > len(agent.lots)]
 
     def in_need(self) -> list[Agent]:
-        """Those of them for whose gang there are GPUs on offer."""
+        """Return the agents for whose gang there are GPUs on offer."""
         return [agent for agent in self.wanting() if agent.app.gang <= self.offered]
 
     def rhos(self, agents: list[Agent]) -> FloatArray:
@@ -151,14 +151,14 @@ class Arbiter:
         return np.asarray(foresight.rhos_with(books, *self.situation(), self.lease_term, more))
 
     def books(self, agents: list[Agent]) -> tuple[FloatArray, int]:
-        """What agents know now (`foresight`), and how many they are."""
+        """Return the books of agents (`foresight`), and their number."""
         for agent in agents:
             if agent.same_until <= self.now:
                 agent.learn(self.now)
         return np.concatenate([agent.book for agent in agents]), len(agents)
 
     def situation(self) -> tuple[float, float, int, int]:
-        """What they are told: the time, what is needed for N, and the GPUs of the cluster."""
+        """Return what agents are told: the time, the numbers behind N, and the GPUs of the cluster."""
         self._count()
         return self.now, self._app_seconds, len(self.agents), self.gpus
 

@@ -33,14 +33,14 @@ RESOLUTION: Final = 2.0**40
 
 
 class Bid(NamedTuple):
-    """What an app answers to an offer; row 0 takes nothing."""
+    """Answer of an app to an offer; row 0 takes nothing."""
 
     use: IntArray  # lots of each size that a row takes, shape (rows, K); smaller ones include what larger ones use up
     value: FloatArray  # 1 / rho with that row, finite and above 0, shape (rows,)
 
 
 class Outcome(NamedTuple):
-    """What the auction gives."""
+    """Result of the auction."""
 
     row: IntArray  # row that each bidder wins, shape (n,); 0 is nothing
     kept: FloatArray  # part c of its prize that each keeps, 1 for losers and for winners in nobody's way, shape (n,)
@@ -156,7 +156,7 @@ def _serious(use: IntArray, gain: IntArray, start: IntArray, room: IntArray) -> 
 
 @compiled
 def _within(a: IntArray, b: IntArray) -> bool:
-    """Whether no entry is above its limit."""
+    """Return True if no entry is above its limit."""
     for k in range(len(a)):
         if a[k] > b[k]:
             return False

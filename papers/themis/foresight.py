@@ -1,4 +1,4 @@
-"""What agents foresee of their apps, and the finish-time fairness that follows: compiled, for many agents at once.
+"""Forecasts of agents for their apps, and the finish-time fairness that follows, compiled for many agents at once.
 
 All that an agent knows stands in its book, one array of numbers: first those of `HEAD`, then a row for each of `PLAN`
 with a number for every rung, then a row for each of `TABLE` with a number for every job. The books of several agents
@@ -47,7 +47,7 @@ def table_of(book: FloatArray) -> FloatArray:
 
 @compiled
 def _size(book: FloatArray) -> int:
-    """How many numbers the first book has."""
+    """Number of entries of the first book."""
     return HEAD + PLAN * int(book[RUNGS]) + TABLE * int(book[JOBS])
 
 

@@ -22,7 +22,7 @@ _STEP: Final = 0.05
 
 _ZOOMS: Final = 2
 _FINER: Final = 10
-"""How often it looks again around the best power so far, each time with steps smaller by this."""
+"""Factor by which steps shrink each time the fit looks again around the best power."""
 
 _LEAST: Final = 0.01
 """Noise leaves at least this part of a loss, so that it stays positive."""

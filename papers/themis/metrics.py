@@ -1,4 +1,4 @@
-"""What is measured of a simulation in the setting of Themis ([Mahajan2020] §6): fairness, GPU-time, placement, JCT."""
+"""Measures of a simulation in the setting of Themis ([Mahajan2020] §6): fairness, GPU-time, placement, JCT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened to apps in a simulation: the tables of a `Result`.
+"""Tables of a `Result` for a simulation of apps.
 
 A row per app stands for a job: its tenant is the app itself, its demand the GPUs that its first rung asks for. It is
 owed an equal share of the cluster among the active apps, at most its demand ([Ye2022] Eqs. 4, 9 with equal weights).

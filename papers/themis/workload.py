@@ -26,7 +26,7 @@ EPOCH: Final = (180.0, 0.6, 20.0, 1800.0)
 
 GANGS: Final = {2: 0.3, 4: 0.7}
 KINDS: Final = {"vgg16": 0.4, "resnet50": 0.2, "inception-v3": 0.4}
-"""How often each size of gang and each model occurs."""
+"""Shares of each size of gang and of each model."""
 
 FLOOR: Final = (0.2, 1.0)
 SPAN: Final = (0.5, 2.0)
@@ -34,7 +34,7 @@ POWER: Final = (0.6, 1.4)
 """Ranges of the jobs' loss curves; poor hyper-parameters have a high floor. Nearly all take from 20 to 100 epochs."""
 
 NOISE: Final = 0.01
-"""Of an observed loss, as part of the true one."""
+"""Noise of an observed loss, as a part of the true one."""
 
 
 def sample_workload(

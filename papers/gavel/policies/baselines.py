@@ -93,7 +93,7 @@ class Packing:
 
 
 def sharing(problem: Problem, pairs: IntArray) -> npt.NDArray[np.bool_]:
-    """Whether each of some pairs can run on shared GPUs of each type, shape (p, J)."""
+    """Return a mask of the types on which each pair can share GPUs, shape (p, J)."""
     return np.asarray((problem.pair_throughput[pairs] > 0).all(axis=1))
 
 

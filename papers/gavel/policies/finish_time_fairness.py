@@ -24,7 +24,7 @@ from papers.gavel.programs.policy import policy
 from papers.gavel.programs.program import Program
 
 TOLERANCE: Final = 1e-7
-"""Of the throughputs, relative: HiGHS' own."""
+"""Relative tolerance of the throughputs: HiGHS' own."""
 
 PROGRAMS: Final = 100
 """More linear programs than any instance needs; usually 2 to 6."""

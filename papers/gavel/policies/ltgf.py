@@ -44,7 +44,7 @@ LEASE = 1920.0
 
 @dataclass
 class Account:
-    """What is known of one job: its entity, remaining steps, time since arrival, and GPU-time attained and owed."""
+    """Account of one job: its entity, remaining steps, time since arrival, and GPU-time attained and owed."""
 
     entity: int
     steps: float

@@ -41,7 +41,7 @@ class Classes(NamedTuple):
 
 
 class ClassPairs(NamedTuple):
-    """Where a job of one class and one of another, or two of one class, gain from sharing GPUs; V of them, in order."""
+    """Pairs of classes, and the type on which a job of each gains from sharing GPUs; V of them, in order."""
 
     first: IntArray  # (V,) classes, first <= second
     second: IntArray
@@ -70,7 +70,7 @@ def class_pairs(
 
 
 def pair_names(first: IntArray, second: IntArray, at: IntArray) -> IntArray:
-    """By which pairs of named classes are known from one program to the next."""
+    """Return numbers that identify pairs of named classes from one program to the next."""
     return np.asarray((first << 40) + (second << 8) + at)
 
 

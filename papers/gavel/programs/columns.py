@@ -22,7 +22,7 @@ class Columns(NamedTuple):
 
     @classmethod
     def of(cls, rows: IntArray, values: FloatArray, count: int) -> Columns:
-        """Of the rows in which each column has values, both (columns, k), of `count` rows; zeros are left out."""
+        """Build a matrix of `count` rows from the rows and values of each column, both (columns, k), without zeros."""
         columns, k = values.shape
         there = values != 0
         if there.all():
@@ -38,7 +38,7 @@ class Columns(NamedTuple):
         return cls(matrix.shape, matrix.indptr, matrix.indices, matrix.data)
 
     def sparse(self) -> sparse.csc_array:
-        """As a matrix of scipy."""
+        """Return the same as a matrix of scipy."""
         return sparse.csc_array((self.data, self.indices, self.indptr), shape=self.shape)
 
     def beside(self, other: Columns) -> Columns:

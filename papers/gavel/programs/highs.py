@@ -31,7 +31,7 @@ OPTIONS: Final[dict[str, Any]] = {
 HiGHS' defaults, made for harder ones, take up to five times as long."""
 
 BY_COLUMNS, MAXIMIZE = int(highspy.MatrixFormat.kColwise), int(highspy.ObjSense.kMaximize)
-"""How HiGHS is told of a matrix by columns, and that the largest sum is wanted."""
+"""HiGHS' constants for a matrix by columns, and for maximization."""
 
 DUAL, PRIMAL = 1, 4
 """Values of HiGHS' option `simplex_strategy`."""
@@ -47,11 +47,11 @@ ANSWERS: Final = (
 """Statuses that another method would give as well; after any other one the interior point method is tried."""
 
 CERTAIN: Final = 1e-7
-"""What a solution that was found from another program's basis may miss an optimum by."""
+"""Largest distance from the optimum of a solution found from another program's basis."""
 
 
 class Solution(NamedTuple):
-    """What HiGHS found."""
+    """A solution of HiGHS."""
 
     is_optimal: bool
     message: str  # HiGHS' own word for its status, or why it was not asked
@@ -138,7 +138,7 @@ def is_proven(
     x: FloatArray, price: FloatArray, indptr: npt.NDArray[np.int32], indices: npt.NDArray[np.int32], data: FloatArray,
     objective: FloatArray, limits: FloatArray, upper: FloatArray,
 ) -> bool:  # fmt: skip
-    """Whether x keeps to the limits and the prices show that nothing is worth more, up to `CERTAIN`."""
+    """Return True if x is within the limits and the prices prove it optimal, both up to `CERTAIN`."""
     used = times(limits.shape[0], indptr, indices, data, x)
     charge = worth(indptr, indices, data, price)
     bound = value = 0.0

@@ -47,7 +47,7 @@ class Pool(Program):
         return Optimum(time, value, time * self.fastest, price)
 
     def maximize(self, objective: FloatArray, floor: FloatArray | None = None) -> FloatArray:
-        """What is worth most on a GPU first, beyond the floors; where types have jobs of their own, the program."""
+        """Serve the jobs worth most per GPU first, beyond the floors; solve the program where types have own jobs."""
         held = np.zeros(objective.size) if floor is None else floor / self.fastest
         size = self.jobs * self.problem.scale_factor
         room = float(self.problem.workers.sum() - dot(held, size))
@@ -61,7 +61,7 @@ class Pool(Program):
         return np.asarray(held + given / size)
 
     def bottlenecked(self, floor: FloatArray) -> BoolArray:
-        """Whether a job runs all the time, or a type that it needs has no GPU to spare."""
+        """Return True for jobs that run all the time, or need a type without a GPU to spare."""
         held, workers = floor / self.fastest, self.problem.workers
         full = workers - dot(held, self._gpus) <= GAIN * workers
         return np.asarray((held >= 1 - GAIN) | (self.part[:, full] > 0).any(axis=1))

@@ -25,7 +25,7 @@ from papers.gavel.programs.classes import Classes, blind, class_pairs, pair_name
 from papers.gavel.programs.columns import Columns, class_columns, pair_columns, paying_pairs
 
 SLACK: Final = 1e-9
-"""By what part a throughput that one program reached is lowered as a bound of the next one, for rounding."""
+"""Part by which a throughput is lowered as a bound of the next program, because of rounding."""
 
 STEP: Final = 1e-4
 """Part of its fastest throughput up to which a job may gain where it is asked whether it can have more."""
@@ -34,11 +34,11 @@ GAIN: Final = 1e-6
 """The gain that counts: ten times HiGHS' tolerance."""
 
 WORTH: Final = 1e-9
-"""What a pair must gain at the prices of a solution to be worth a variable: HiGHS' tolerance."""
+"""Least gain at a solution's prices for which a pair becomes a variable: HiGHS' tolerance."""
 
 
 class Optimum(NamedTuple):
-    """What `Program.max_min` found; no allocation has ``price @ (throughput - floor) > value``."""
+    """Result of `Program.max_min`; no allocation has ``price @ (throughput - floor) > value``."""
 
     x: FloatArray  # (variables,)
     value: float  # of the objective
@@ -98,7 +98,7 @@ class Program:
 
     @cached_property
     def rows(self) -> Columns:
-        """What HiGHS is given, shape (2 C + J, variables without pairs).
+        """Rows of the matrix for HiGHS, shape (2 C + J, variables without pairs).
 
         Time of each job in use, GPUs of each type in use, and -throughput of each job, relative to its fastest type.
         """
@@ -182,7 +182,7 @@ class Program:
         return Optimum(within, value, reached, price[-n:] / self.fastest / scale)
 
     def bottlenecked(self, floor: FloatArray) -> BoolArray:
-        """Whether a job can have no more than `floor`, all others having theirs.
+        """Return True for jobs that can have no more than `floor` while all others have theirs.
 
         Maximize the sum of g_m, with throughput(m, X) >= floor_m + g_m and 0 <= g_m <= `STEP`; throughputs are relative
         to each job's fastest; `floor` has the shape (C,) [steps/s].
@@ -204,7 +204,7 @@ class Program:
         return np.asarray(x / (used[: self.limits.size][limited] / self.limits[limited]).max(initial=1.0))
 
     def fill(self, floor: FloatArray) -> FloatArray:
-        """Of all allocations with throughput(m, X) >= floor_m, one with the largest sum of relative throughputs.
+        """Return an allocation with throughput(m, X) >= floor_m and the largest sum of relative throughputs.
 
         Programs that maximize a minimum leave open what the other jobs get, and a solver may leave GPUs idle; this
         choice is Pareto efficient. A job's throughput is taken relative to its fastest type; `floor`, (C,), is what an

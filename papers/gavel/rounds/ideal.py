@@ -59,7 +59,7 @@ class Fluid:
         return DONE
 
     def admit(self, s: State) -> None:
-        """As `state.admit`, in Python: to hand the whole state to compiled code takes longer than what this does."""
+        """Do the same as `state.admit`, in Python, which is faster than handing the state to compiled code."""
         clock, arrival = self.clock, s.jobs.arrival
         while clock["arrived"] < len(arrival) and arrival[clock["arrived"]] <= clock["now"]:
             s.active[clock["active"]] = clock["arrived"]

@@ -131,7 +131,7 @@ def speed_of(s: State, j: int, of: int, k: int, pair: int, together: bool) -> fl
 
 @inlined
 def had(s: State, workers: IntArray, begin: int, end: int, j: int) -> bool:
-    """Whether these workers are those that job `j` had when the last round ended, and it still has its lease."""
+    """Return True if job `j` still has its lease and had exactly these workers when the last round ended."""
     if j < 0 or s.jobs.row[j] < 0:
         return False
     for n in range(begin, end):
@@ -260,7 +260,7 @@ def end_lost(s: State) -> None:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """How time is shared out: what `simulate` is handed besides the policy.
+    """A way to share out time; `simulate` takes one besides the policy.
 
     ``start(state, rules)`` gives the function that runs one simulation: ``run(state, rules)`` goes on until it needs
     something, and says what (`DONE`, `SOLVE`, `LOG_FULL`, `STUCK`). What it remembers lives there. With

@@ -1,4 +1,4 @@
-"""Which jobs and pairs run, and on which workers ([Narayanan2020] §5).
+"""Choice of the jobs and pairs that run, and of their workers ([Narayanan2020] §5).
 
 Priorities, the greedy choice of Algorithm 1, and places: largest gangs first, where they ran before, on few servers.
 """
@@ -95,7 +95,7 @@ def rank(s: State, r: Ranking) -> None:
 
 @inlined
 def is_over(s: State, a: int, b: int) -> bool:
-    """Whether a combination can run no more."""
+    """Return True if a combination can run no more."""
     return np.isfinite(s.jobs.end[a]) if b < 0 else s.jobs.left[a] <= 0.0 or s.jobs.left[b] <= 0.0
 
 
@@ -116,7 +116,7 @@ def merge(r: Ranking, begin: int, middle: int, end: int) -> None:
 
 @inlined
 def comes_before(key: FloatArray, c: int, d: int) -> bool:
-    """Whether combination `c` is chosen before `d`."""
+    """Return True if combination `c` is chosen before `d`."""
     for i in range(3):
         if key[c, i] != key[d, i]:
             return key[c, i] > key[d, i]
@@ -174,7 +174,7 @@ def take(s: State, a: int, b: int, k: int, pick: int, free: IntArray) -> bool:
 
 @inlined
 def is_busy(s: State, j: int) -> bool:
-    """Whether a job runs or is taken."""
+    """Return True if a job runs or is taken."""
     return s.jobs.slot[j] >= 0 or s.jobs.pick[j] >= 0
 
 
@@ -251,7 +251,7 @@ def grouped(owner: IntArray, picks: int) -> tuple[IntArray, IntArray]:
 
 @inlined
 def best_server(free: IntArray, first: int, last: int, need: int, largest: int) -> int:
-    """Of these servers the fullest that has enough free workers; else the emptiest. None has more than `largest`."""
+    """Return the fullest server with enough free workers, else the emptiest. None has more than `largest`."""
     best, most = -1, first
     for v in range(first, last + 1):
         if free[v] == min(need, largest):
@@ -265,7 +265,7 @@ def best_server(free: IntArray, first: int, last: int, need: int, largest: int) 
 
 @inlined
 def is_together(s: State, workers: IntArray, begin: int, end: int, server_gpus: int) -> bool:
-    """Whether these lie on as few servers as a gang of that size can have."""
+    """Return True if these workers are on as few servers as a gang of that size can have."""
     used, last = 0, -1
     for n in range(begin, end):
         if s.workers.server[workers[n]] != last:

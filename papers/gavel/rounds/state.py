@@ -1,4 +1,4 @@
-"""What the mechanism knows, as plain arrays: n jobs, J accelerator types, W workers, P pairs.
+"""State of the mechanism, as plain arrays: n jobs, J accelerator types, W workers, P pairs.
 
 Times are in s on the workload's clock, speeds in steps/s. Index -1 means none.
 """
@@ -38,7 +38,7 @@ INITIAL: Final = 0.5
 
 
 class Jobs(NamedTuple):
-    """Of each job; (n,) or (n, J)."""
+    """Arrays with an entry for each job, (n,) or (n, J)."""
 
     arrival: FloatArray
     scale: IntArray
@@ -64,7 +64,7 @@ class Jobs(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Of each pair that the last solved program gave time to: (P, 2), (P, 2, J) or (P, J)."""
+    """Arrays with an entry for each pair to which the last program gave time: (P, 2), (P, 2, J) or (P, J)."""
 
     members: IntArray
     speed: FloatArray
@@ -73,7 +73,7 @@ class Pairs(NamedTuple):
 
 
 class Workers(NamedTuple):
-    """Of each worker (GPU); (W,)."""
+    """Arrays with an entry for each worker (GPU), (W,)."""
 
     kind: IntArray
     server: IntArray
@@ -84,7 +84,7 @@ class Workers(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """What runs now: a job or a pair on its workers; (W,)."""
+    """Jobs and pairs that run now, on their workers, (W,)."""
 
     first: IntArray
     second: IntArray
@@ -116,7 +116,7 @@ class State(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What stays the same during a simulation."""
+    """Constants of a simulation."""
 
     round_length: float
     solve_interval: float

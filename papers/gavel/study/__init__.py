@@ -1,1 +1,1 @@
-"""What the notebooks ask of Gavel [Narayanan2020]."""
+"""Studies of the notebooks on Gavel [Narayanan2020]."""

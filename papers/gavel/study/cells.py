@@ -23,7 +23,7 @@ READ: Final[Kept] = {
     "excluded_jobs": ("demand", "duration"),
     "timeline": ("time", "tenant", "attained_service", "effective_service", "fair_service"),
 }  # fmt: skip
-"""What notebook 10 reads of a run: `metrics.summary`, `metrics.tenant_windows` and its own measures."""
+"""Parts of a run that notebook 10 reads: `metrics.summary`, `metrics.tenant_windows` and its own measures."""
 
 
 class GavelRun(NamedTuple):

@@ -17,7 +17,7 @@ from papers.gavel.study.tables import times_less
 
 
 class Factor(NamedTuple):
-    """How many times smaller than under the baseline something is under a better policy, as published if it is."""
+    """A better policy, its baseline, and the published ratio of a quantity under both, NaN if there is none."""
 
     baseline: str
     better: str

@@ -23,7 +23,7 @@ MARKS: Final[dict[str, dict[str, Any]]] = {
         "marker": "s", "linestyle": "", "color": "#0072B2", "markersize": 4.5, "markerfacecolor": "white",
     },
 }  # fmt: skip
-"""How each source is drawn, as Table 3."""
+"""Marks of the sources, those of Table 3."""
 
 PANELS: Final = (
     ("makespan", "Makespan [h]", 3600), ("average_jct", "Average JCT [h]", 3600),

@@ -17,7 +17,7 @@ from astraea.plots.style import look, name_axis
 from papers.gavel.study.gains import Factor, draw_ratios, gain, over_rate, room
 
 TYPES: Final = (("#0072B2", "o"), ("#E69F00", "s"), ("#009E73", "D"))
-"""How the accelerator types are drawn, from new to old."""
+"""Colours and marks of the accelerator types, from new to old."""
 
 
 def over_load(

@@ -92,7 +92,7 @@ def moment_of(workload: Workload, throughputs: Throughputs, workers: Sequence[in
 
 
 def answer(policy: str, problem: Problem) -> Allocation:
-    """What a policy that has seen nothing yet allocates."""
+    """Return the allocation of a policy that has seen nothing yet."""
     return get_policy(policy).make()(problem)
 
 
@@ -116,7 +116,7 @@ PRINTED: Final = ((0.45, 0.0), (0.45, 0.09), (0.09, 0.91))
 """X of §4.1, as the paper prints it."""
 
 WEIGHTS_OF_FOUR: Final = (3.0, 1.0, 1.0, 1.0)
-"""Of the jobs of §4.3."""
+"""Weights of the jobs of §4.3."""
 
 
 def three_jobs() -> Problem:
@@ -130,7 +130,7 @@ def four_jobs() -> Problem:
 
 
 def three_jobs_table(problem: Problem, policy: str = "las-het") -> pd.DataFrame:
-    """What a policy gives each job, and how much more that is than with 1/n of every GPU; one row per job.
+    """Return the allocation of each job, and its gain over 1/n of every GPU; one row per job.
 
     A column `X, <type>` for each type, effective throughputs `steps/s` and `steps/s with 1/n`, and `gain [%]`.
     """
@@ -158,7 +158,7 @@ def least_share_by_hand(problem: Problem) -> float:
 
 
 def worked_examples() -> pd.DataFrame:
-    """What the paper prints for its worked examples, and what the policies give.
+    """Return the printed values of the paper's worked examples beside ours.
 
     Columns quantity, job, where, paper, value. `quantity` is "LAS het. allocation" (§4.1, the fractions of X), "gain
     over isolated" (§4.1, the least gain of a job's throughput [%]) or "water filling" (§4.3, throughputs after the

@@ -20,14 +20,14 @@ from papers.gavel.study.pictures import TYPES
 from papers.gavel.study.policies import WEIGHTS_OF_FOUR
 
 HUES: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
-"""Of the entities, in order; their jobs become lighter one after another."""
+"""Colours of the entities, in order; their jobs become lighter one after another."""
 
 LIGHTER: Final = 0.12
-"""How much further towards white each job is than the one before, for six jobs."""
+"""Step towards white from one job to the next, for six jobs."""
 
 
 def speeds(ratios: pd.DataFrame, types: Sequence[str]) -> Figure:
-    """How fast each job type is on each accelerator type, and what a dollar buys there; a table of `tables.speeds`."""
+    """Draw the speed of each job type on each accelerator type, and what a dollar buys there (`tables.speeds`)."""
     fig, axes = charts.panels(columns=2, width=4.6, height=5.2)
     row = np.arange(len(ratios))[::-1]
     for ax, suffix, text, said in (

@@ -56,7 +56,7 @@ class Load(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """How much of the evaluation is simulated."""
+    """Size of the simulated evaluation."""
 
     workers: int  # GPUs of each type [GPU]
     single: Load  # jobs on one GPU
@@ -107,7 +107,7 @@ SERVERS: Final = (1, 4, 8)
 """GPUs of a server; with one, placement is not modelled."""
 
 TOLD: Final = ("blind", "strict", "aware")
-"""What LAS het. is told of placement on the mixed cluster."""
+"""Versions of what LAS het. is told of placement on the mixed cluster."""
 
 
 def throughputs_of(path: str | Path = "") -> Throughputs:
@@ -116,7 +116,7 @@ def throughputs_of(path: str | Path = "") -> Throughputs:
 
 
 Drawn = tuple[dict[str, Any], Workload, int | None]
-"""What distinguishes a workload, as a row of a grid's index, its jobs, and how many must end, None for all."""
+"""A workload: its row of a grid's index, its jobs, and the number of jobs that must end, None for all."""
 
 
 def workloads(
@@ -235,7 +235,7 @@ def mixed_grid(size: Scale, throughputs: Throughputs) -> Grid:
 
 
 def belief(throughputs: Throughputs, told: str) -> Throughputs:
-    """What LAS het. is told on the mixed cluster, one of `TOLD`."""
+    """Return the throughputs that LAS het. is told on the mixed cluster, for one of `TOLD`."""
     together, apart = throughputs.solo
     if told == "blind":
         apart = together
@@ -246,7 +246,7 @@ def belief(throughputs: Throughputs, told: str) -> Throughputs:
 
 
 def ltgf_grid(size: Scale, throughputs: Throughputs) -> Grid:
-    """Those runs of Fig 9 in which LAS and LTGF are compared; columns as there."""
+    """Return the runs of Fig 9 that compare LAS and LTGF; columns as there."""
     whole = load_grid("gavel09", size, throughputs)
     chosen = whole.index["policy"].isin(BESIDE_LTGF)
     runs = [run for run, is_chosen in zip(whole.runs, chosen, strict=True) if is_chosen]

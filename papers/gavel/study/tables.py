@@ -22,7 +22,7 @@ from papers.scales import at_scale
 
 
 def speeds(throughputs: Throughputs) -> pd.DataFrame:
-    """How fast and how cheap each job type is on one GPU of each type; index job type.
+    """Return the speed and the price of each job type on one GPU of each type; index job type.
 
     For each accelerator type: `<type>`, its speed relative to the first type, and `<type> per $`, the steps that a
     dollar buys there, relative to the type where it buys most; `fastest` and `cheapest` name a type.
@@ -54,7 +54,7 @@ def colocation(throughputs: Throughputs, accelerator: str) -> pd.DataFrame:
 
 
 def steady(jobs: pd.DataFrame) -> dict[str, Any]:
-    """What is measured of jobs in the steady state: JCT [s], finish-time fairness, sharing loss; JCT by priority."""
+    """Measure jobs in the steady state: JCT [s], finish-time fairness, sharing loss, and JCT by priority."""
     high = jobs["weight"] == HIGH_PRIORITY
     return {
         "average_jct": float(jobs["jct"].mean()),
@@ -79,7 +79,7 @@ def bill(result: Result) -> dict[str, Any]:
 
 
 def load_figures(grid: Grid, measured: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What a figure of average JCT over load shows; so many of the last jobs are measured.
+    """Return the tables of a figure of average JCT over load; `measured` of the last jobs count.
 
     One row per run; and one row per measured job of the runs with the highest rate of arrival.
     """
@@ -102,7 +102,7 @@ def against_short_rounds(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def lost_by_spreading(table: pd.DataFrame) -> pd.DataFrame:
-    """How much longer average JCT is on servers of several sizes than if no gang is ever spread [%].
+    """Return the increase of average JCT on servers of several sizes over gangs that are never spread [%].
 
     Index jobs_per_hour, a column per size of a server [GPU].
     """
@@ -136,13 +136,13 @@ def tenants_words(means: pd.DataFrame) -> pd.DataFrame:
 
 
 def times_less(table: pd.DataFrame, column: str, baseline: str, policies: Sequence[str]) -> pd.DataFrame:
-    """How many times smaller means over seeds are than under a baseline; index jobs_per_hour, columns policies."""
+    """Return a baseline's means over seeds divided by the policies'; index jobs_per_hour, columns policies."""
     wide = table.pivot_table(index="jobs_per_hour", columns="policy", values=column)
     return pd.DataFrame({name: wide[baseline] / wide[name] for name in policies})
 
 
 def estimate_errors(throughputs: Throughputs, fractions: Sequence[float], every: Sequence[int]) -> pd.DataFrame:
-    """How well pairs that were never measured are estimated ([Narayanan2020] §3.3).
+    """Return the errors of estimates for pairs that were never measured ([Narayanan2020] §3.3).
 
     Every k-th job type is a reference, for each k of `every`; `fractions` are parts of a new job's measurements. In the
     columns references, fraction and error, `error` is the mean absolute error of a normalized throughput over the job
@@ -157,7 +157,7 @@ def estimate_errors(throughputs: Throughputs, fractions: Sequence[float], every:
 
 
 def limits(scale: str, throughputs: Throughputs) -> list[str]:
-    """In what a scale is smaller than the paper's evaluation, in sentences."""
+    """List, in sentences, where a scale is smaller than the paper's evaluation."""
     here, paper = at_scale(GAVEL_SCALES, scale), GAVEL_SCALES["paper"]
     sentences = [
         f"Throughputs: {Path(throughputs.name).name}"

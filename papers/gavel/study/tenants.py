@@ -54,7 +54,7 @@ LOAD: Final = 0.9
 """Busy part of the GPUs if nobody had to wait, in effective GPU-time."""
 
 SEEDS: Final = {"small": 1, "paper": 2}
-"""Of a synthetic trace; a real one is one trace."""
+"""Number of seeds of a synthetic trace; a real trace is used once."""
 
 
 def tenants_grid(scale: str = "paper", table: str = "", trace: str = "philly") -> Grid:

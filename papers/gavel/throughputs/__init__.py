@@ -1,1 +1,1 @@
-"""How fast each kind of job trains on each accelerator type: tables, measurements, estimates."""
+"""Throughputs of each kind of job on each accelerator type: tables, measurements, estimates."""

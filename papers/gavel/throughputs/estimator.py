@@ -95,7 +95,7 @@ class Estimator:
         return replace(self.measured, name=name, shared=shared, measured=np.ones_like(self.measured.measured))
 
     def errors(self) -> pd.Series[float]:
-        """By job type: mean absolute difference of estimated and measured normalized throughputs, over all pairs."""
+        """Mean absolute error of estimated normalized throughputs over all pairs, by job type."""
         error = np.abs(self.kept() - self._kept(self.job_types, self.job_types)).mean(axis=(1, 2))
         return pd.Series(error, self.job_types)
 

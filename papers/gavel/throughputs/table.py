@@ -1,4 +1,4 @@
-"""How fast each kind of job trains on each accelerator type: alone, on an unconsolidated gang, beside another job.
+"""Throughputs of each kind of job on each accelerator type: alone, as an unconsolidated gang, beside another job.
 
 Gavel's policies see a job through these numbers only ([Narayanan2020] §3.1, the matrix T).
 """

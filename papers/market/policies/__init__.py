@@ -1,1 +1,1 @@
-"""Who plans a market: Astraea of [Wang2023] and what it is compared with."""
+"""Planners of a market: Astraea of [Wang2023] and its rivals."""

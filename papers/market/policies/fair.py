@@ -20,7 +20,7 @@ from papers.market.model import Market, Plan, Schedule, checked
 
 @dataclass
 class State:
-    """What a scheduler sees; resources are workers, then parameter servers, and those of running jobs are not free."""
+    """The view of a scheduler; resources are workers, then parameter servers, and running jobs' are not free."""
 
     market: Market
     gang: list[int]  # workers that each job asks for, length n
@@ -189,7 +189,7 @@ def _start(state: State, job: int, host: int, taken: IntArray) -> Schedule | Non
 def _fullest_or_emptiest(
     workers: IntArray, ps: IntArray, order: IntArray, size: int, needed: IntArray
 ) -> tuple[int, IntArray]:
-    """As `spread`, with all workers on one server if any has room; `order` has the emptiest servers first."""
+    """Place all workers on one server if any has room, else as `spread`; `order` has the emptiest servers first."""
     best = -1
     for server in range(len(workers)):
         if workers[server] >= size and ps[server] > 0 and (best < 0 or workers[server] < workers[best]):

@@ -1,1 +1,1 @@
-"""What the notebooks ask of the market of [Wang2023]."""
+"""Studies of the notebooks on the market of [Wang2023]."""

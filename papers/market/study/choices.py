@@ -37,7 +37,7 @@ TRIED_ROUNDS: Final = (1, 2, 4, 8)
 """lambda."""
 
 AS_WRITTEN: Final = 0
-"""In the place of lambda: that of Lemma 1, with the theta of §4.4."""
+"""Stands for the lambda of Lemma 1, with the theta of §4.4."""
 
 
 EXAMPLE: Final = (16.0, 2)
@@ -46,7 +46,7 @@ HERE: Final = (2.0, 1)
 
 
 class Choice(NamedTuple):
-    """What came of one theta and one lambda."""
+    """Outcome of one theta and one lambda."""
 
     revenue: float
     alpha: FloatArray  # revenue fairness of each tenant; NaN if the total revenue is not above 0
@@ -86,7 +86,7 @@ def table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
 
 LAMBDAS: Final = (("#332288", "o"), ("#0072B2", "s"), ("#56B4E9", "^"), ("#E69F00", "v"))
-"""How the values of lambda are drawn, the smallest first."""
+"""Colours and marks of the values of lambda, the smallest first."""
 
 
 def picture(found: pd.DataFrame) -> Figure:

@@ -22,7 +22,7 @@ SLOTS: Final = 4
 """Slots (8, 12] of the first round."""
 
 WORTH: Final = (12.0, 5.0, 8.0, 9.0, 5.0, 10.0, 6.0, 12.0, 12.0, 16.0, 25.0, 40.0)
-"""What the jobs of `price_steps` are worth."""
+"""Values of the jobs of `price_steps`."""
 
 
 def small_market(name: str, workers: Sequence[int], ps: Sequence[int], quota: Any, **columns: Any) -> Market:

@@ -1,4 +1,4 @@
-"""What [Wang2023] states as theorems: markets so small that each step can be followed by hand, and random ones."""
+"""Theorems of [Wang2023], tried on markets small enough to follow by hand, and on random ones."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def finished_early(plan: Plan, market: Market) -> Plan:
 
 
 def exhibits_table() -> pd.DataFrame:
-    """What is claimed against what happens, a tenant's gain each time.
+    """Return the claims beside what happens, as a tenant's gain each time.
 
     Columns theorem, what, gain (by the algorithm, or alone for sharing incentive), other (what is otherwise),
     gain_other. For Pareto efficiency ideal revenue, as the paper's numbers are.

@@ -61,7 +61,7 @@ class Jobs(NamedTuple):
 
     @property
     def size(self) -> tuple[int, ...]:
-        """What is small first of all: jobs, tenants, then the sums of all numbers."""
+        """Measures of size in order of importance: jobs, tenants, then the sums of all numbers."""
         return len(self.jobs), self.tenants, *(sum(job[k] for job in self.jobs) for k in range(5))
 
     @property

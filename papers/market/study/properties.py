@@ -50,7 +50,7 @@ def planned(market: Market, is_own_priced: bool = True) -> Plan:
 
 
 def interval_gains(market: Market, is_own_priced: bool = True) -> tuple[FloatArray, FloatArray]:
-    """What each tenant gains in the second interval, by ideal revenue: together, and alone; each of shape (U,)."""
+    """Return each tenant's ideal revenue in the second interval, together and alone, each of shape (U,)."""
     demands = [d for d in (demand(market, job) for job in range(len(market.jobs))) if d.revenue > 0]
     together, income = schedule_batch(market, demands, TAU, 1, THETA, is_own_priced)
     alone = batch_sche(market, theta=THETA, rounds=1, is_own_priced=is_own_priced).schedules
@@ -63,7 +63,7 @@ def interval_gains(market: Market, is_own_priced: bool = True) -> tuple[FloatArr
 
 
 def no_incentive(market: Market, is_own_priced: bool = True) -> str:
-    """Who loses by sharing in an interval, in words; empty if nobody does."""
+    """Name the tenants that lose by sharing in an interval, in words; empty if none does."""
     together, alone = interval_gains(market, is_own_priced)
     for u in np.flatnonzero(together < alone - MARGIN):
         return f"tenant {u + 1} gains {together[u]:.4g} in ({TAU}, {2 * TAU}], alone {alone[u]:.4g}"

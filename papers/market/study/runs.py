@@ -1,4 +1,4 @@
-"""What the tables of [Wang2023] §5 are made of: the schedulers' plans of a market, and what is read of each.
+"""Runs behind the tables of [Wang2023] §5: the schedulers' plans of a market, and the figures read of each.
 
 A plan is made once, whichever tables ask for it. Astraea runs with theta 2, the least that §4.4 allows ("by assuming
 theta_w - 1 >= 1"), and with lambda 1, which the paper leaves open: its example has 2 where Lemma 1 gives 24, and the
@@ -38,7 +38,7 @@ HOURS: Final = 10_000
 """After so many hours no linear revenue is above 0, and of what is in use only the last hour is noted."""
 
 TIME_LIMIT: Final = 3600.0
-"""Of an optimum [s]: no market of the studies takes a minute, and a busy machine must not change a result."""
+"""Time limit of an optimum [s]; no market of the studies takes a minute, so a busy machine changes no result."""
 
 
 def planner(market: Market, scheduler: str, percent: int = 0) -> Callable[[Market], Plan]:
@@ -89,7 +89,7 @@ def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFra
 
 
 def ratios(market: Market) -> pd.DataFrame:
-    """What each of `SCHEDULERS` earns of what an offline optimum earns (Figs 5 and 6).
+    """Return each of `SCHEDULERS`' revenue over that of an offline optimum (Figs 5 and 6).
 
     The optimum may use every slot until the last job of those schedulers that share has ended. Where the time limit is
     over, the ratio is to a bound, and thus too small, and not `is_exact`. Columns scheduler, ratio, is_exact.

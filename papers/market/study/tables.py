@@ -30,7 +30,7 @@ from papers.ye2022.evaluation import load_workload
 
 
 class MarketScale(NamedTuple):
-    """How much is simulated."""
+    """Size of the simulated evaluation."""
 
     trials: int  # how many seeds
     jobs: tuple[int, ...]  # of Fig 4
@@ -44,7 +44,7 @@ class MarketScale(NamedTuple):
 
     @property
     def axes(self) -> list[tuple[str, int, tuple[int, int]]]:
-        """What Fig 4 varies, the value, and how many jobs and servers that makes."""
+        """Points of Fig 4: what varies, its value, and the numbers of jobs and servers."""
         jobs, servers = self.usual
         return [("jobs", n, (n, servers)) for n in self.jobs] + [("servers", s, (jobs, s)) for s in self.servers]
 

@@ -61,7 +61,7 @@ def themis(
 
 
 def bid(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
-    """What an agent answers to the offer, and the gangs on one machine each and spread ones of its rows, (rows, 2)."""
+    """Return an agent's bid, and the numbers of gangs on one machine and of spread ones in its rows, (rows, 2)."""
     gang, sizes = agent.app.gang, arbiter.sizes
     most = min(agent.wants(), arbiter.offered // gang)
     rows, use = _rows(gang, sizes, min(most, int(arbiter.room()[sizes.index(gang)])), most)

@@ -1,1 +1,1 @@
-"""What the notebooks ask of Themis [Mahajan2020] in its own setting."""
+"""Studies of the notebook on Themis [Mahajan2020] in its own setting."""

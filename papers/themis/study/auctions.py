@@ -60,7 +60,7 @@ def random_case(seed: int) -> Case:
 
 
 def is_maximal(case: Case) -> bool:
-    """Whether no combination of rows that fits has a larger product of values."""
+    """Return True if no combination of rows that fits has a larger product of values."""
     bids, room = case
     use, value = np.zeros((1, len(room)), np.int64), np.ones(1)  # of the combinations for the bidders so far
     for b in bids:
@@ -80,7 +80,7 @@ def gains(case: Case, seed: int) -> tuple[float, float]:
 
 
 def of_the_first(case: Case, values: Iterable[FloatArray]) -> Iterator[tuple[int, float]]:
-    """What the first bidder wins, and the part of it that it keeps, with each of these values in its bid."""
+    """Yield the row that the first bidder wins with each of these values, and the part of it that it keeps."""
     (first, *others), room = case
     for reported in values:
         out = auction([first._replace(value=reported), *others], room)
@@ -142,7 +142,7 @@ def expected_value(arbiter: Arbiter, agent: Agent, row: IntArray, kept: float) -
 
 
 def failures(first: int, last: int) -> pd.DataFrame:
-    """Which properties fail: a row for the auction of each seed from `first` to before `last`, columns `PROPERTIES`."""
+    """Return the properties that fail, a row for each seed from `first` to `last` - 1; columns `PROPERTIES`."""
     rows = []
     for seed in range(first, last):
         case = random_case(seed)

@@ -20,7 +20,7 @@ from papers.themis.simulate import simulate
 from papers.themis.workload import sample_workload
 
 LATER: Final = 10.0
-"""How many times T_isolated later an app expects to finish that holds nothing and wins nothing, as a variant."""
+"""Delay, in T_isolated, that an app expects if it holds and wins nothing; used by one of the variants."""
 
 
 def bid_in_need(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:

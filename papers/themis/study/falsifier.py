@@ -37,7 +37,7 @@ SEARCHED: Final = {"small": (10, 1), "paper": (100, 1)}
 """Random workloads for each rival, and how many of those that reverse the ordering are shrunk."""
 
 LEASE: Final = 900.0
-"""And the time of an epoch [s]."""
+"""Lease, and the time of an epoch [s]."""
 
 MODELS: Final = ("vgg16", "inception-v3")
 """Models that suffer from being spread, and that do not."""
@@ -60,7 +60,7 @@ class Explorations(NamedTuple):
 
     @property
     def size(self) -> tuple[int, ...]:
-        """What is small first of all: apps, jobs, GPUs, machines, then sums of all numbers."""
+        """Measures of size in order of importance: apps, jobs, GPUs, machines, then the sums of all numbers."""
         epochs = [n for app in self.apps for n in app.epochs]
         rest = sum(app.gang + app.arrival + app.model for app in self.apps)
         return len(self.apps), len(epochs), sum(self.machines), len(self.machines), sum(epochs), rest

@@ -35,7 +35,7 @@ MEASURES: Final = {
 """Panels of Fig 9 beside the distribution."""
 
 COMPARED: Final = ("themis", "astraea", "tiresias")
-"""Whose apps are judged by both ideas of fairness."""
+"""Schedulers whose apps are judged by both ideas of fairness."""
 
 
 def one_app(app: App, losses: pd.DataFrame, held: pd.DataFrame) -> Figure:
@@ -59,7 +59,7 @@ def one_app(app: App, losses: pd.DataFrame, held: pd.DataFrame) -> Figure:
 
 
 def estimates(foresight: pd.DataFrame, errors: pd.DataFrame, bound: float) -> Figure:
-    """How soon loss curves tell when a job ends, and what wrong estimates do; `tables.foresight`, sweep ``error``."""
+    """Draw the errors of estimated lengths, and their effect; `tables.foresight`, sweep ``error``."""
     fig, axes = charts.panels(columns=2, width=4.0, height=2.7)
     with style():
         for column, text, line in (("median", "median", "o-"), ("worst_tenth", "exceeded by a tenth", "s--")):

@@ -42,7 +42,7 @@ APP_COLUMNS: Final = (
     "job_id", "model", "exploration", "gang", "contention", "jct", "finish_time_fairness", "rho_job", "placement",
     "queueing_delay",
 )  # fmt: skip
-"""What tables show of an app (`themis.record.app_table`)."""
+"""Columns that tables show of an app (`themis.record.app_table`)."""
 
 POINTS: Final[dict[str, dict[str, Any]]] = {
     "themis-one-bidder": {"scheduler": "themis", "f": 1.0},
@@ -52,7 +52,7 @@ POINTS: Final[dict[str, dict[str, Any]]] = {
 
 
 class ThemisScale(NamedTuple):
-    """How much is simulated."""
+    """Size of the simulated evaluation."""
 
     apps: int  # of a workload
     machines: tuple[int, ...]  # GPUs of each
@@ -168,7 +168,7 @@ def quadrants(apps: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_placement(apps: pd.DataFrame) -> pd.DataFrame:
-    """What becomes of apps (a row of `app_table` each) by how well their gangs were placed: means, share of late apps.
+    """Return means and the share of late apps, by the placement of their gangs; a row of `app_table` is an app.
 
     Columns scheduler, placement (text), apps, finish_time_fairness, rho_job, late. Groups without apps are left out.
     """
@@ -195,7 +195,7 @@ def lies_grid(scale: str = "paper") -> Grid:
 
 
 def lies_table(scale: str = "paper") -> pd.DataFrame:
-    """What an app gains by reporting a larger rho than it has, and what the others lose (§3, §3.3).
+    """Return an app's gain from reporting a larger rho than it has, and the others' loss (§3, §3.3).
 
     Columns mechanism, f (NaN for the strawman), factor, app, jct, others: the liar's completion time and the average
     one of all others, relative to the run in which everybody tells the truth; below 1 is what the lie gains.
@@ -241,7 +241,7 @@ def loss_table(app: App) -> pd.DataFrame:
 
 
 def held_table(workload: AppTrace, result: Result, app: str) -> pd.DataFrame:
-    """What an app holds, in all and on one machine (kind), a row for every change: time since its arrival [s], held."""
+    """Return the GPUs that an app holds, in all and on one machine (kind), a row for every change (time [s], held)."""
     assert result.grants is not None
     mine = result.grants[result.grants["job_id"] == app]
     arrival = next(a.arrival for a in workload.apps if a.name == app)
@@ -255,7 +255,7 @@ def held_table(workload: AppTrace, result: Result, app: str) -> pd.DataFrame:
 
 
 def foresight(workload: AppTrace) -> pd.DataFrame:
-    """How far off estimated lengths are after so many epochs, of the jobs that train longer.
+    """Return the errors of estimated lengths after so many epochs, for the jobs that train longer.
 
     Columns epochs, jobs, median, worst_tenth: |log(estimate / truth)|, its median and 90 % quantile.
     """

@@ -148,7 +148,7 @@ SYSTEMS: Final = {
 
 def beside(granted: pd.DataFrame, table: pd.DataFrame) -> Figure:
     """When jobs got GPUs (`tables.grants` of the coordinator) really and in the simulation, and their `comparison`."""
-    fig, axes = charts.panels(columns=3, width=2.6, height=2.6)
+    fig, axes = charts.panels(columns=3, width=2.6, height=3.2)
     both = granted.dropna()
     with style():
         color = SYSTEMS["astraea"][1]

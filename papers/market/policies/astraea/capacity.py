@@ -25,7 +25,7 @@ Theta = tuple[float, float]
 
 
 class Demand(NamedTuple):
-    """What Algorithm 3 has to know of a job; arrays have an entry for 0, 1, ..., D_j workers, shape (D_j + 1,).
+    """A job as Algorithm 3 sees it; arrays have an entry for 0, 1, ..., D_j workers, shape (D_j + 1,).
 
     Times in slots are `NEVER` for 0 workers, and where not even the empty cluster can place so many.
     """
@@ -53,7 +53,7 @@ def demand(market: Market, job: int) -> Demand:
 
 @lru_cache(maxsize=64)
 def _room(market: Market, most: int) -> tuple[BoolArray, IntArray, IntArray]:
-    """Whether 1, ..., `most` workers fit, distributed and centralized, shape (2, most), then `needed` and `fewest`."""
+    """Return a mask of 1, ..., `most` workers that fit, distributed and centralized, (2, most); `needed`; `fewest`."""
     workers = np.arange(1, most + 1)
     needed = market.ps_needed(most)
     near = np.minimum(workers[:, None] - 1, market.workers)

@@ -109,7 +109,7 @@ def max_ideal_revenue(
 
 @compiled
 def cost(r: Round, a: int, b: int, workers: int, ps: int) -> float:
-    """What workers and parameter servers cost together in slots a + 1, ..., b at the posted prices (10).
+    """Return the cost of workers and parameter servers in slots a + 1, ..., b at the posted prices (10).
 
     Algorithm 5, line 12, charges the price of the first slot for all of them; it is meant for constant prices.
     """
