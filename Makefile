@@ -15,7 +15,7 @@ export OMP_NUM_THREADS := 1
 export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
 
 .DEFAULT_GOAL := help
-.PHONY: figures reproduce test test-all slurm-test slurm-matrix real smoke data verify lab site lint bench lock release clean help
+.PHONY: figures reproduce check test test-all slurm-test slurm-matrix real smoke data verify lab site lint bench lock release clean help
 
 figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper JOBS= ONLY= FORMATS=svg,pdf BACKEND= SCHEDULER=)
 	@$(BIN)/python -m papers figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
@@ -23,6 +23,9 @@ figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=s
 
 reproduce: $(STAMP) ## the papers' major claims, each by its smallest experiment; lists them (CLAIM=C1 for one, CLAIM="C1 C2" JOBS=)
 	@$(BIN)/python -m papers reproduce $$CLAIM $${JOBS:+--jobs "$$JOBS"}
+
+check: $(STAMP) ## the answers to a worksheet of the course, docs/course.md (NB=03)
+	@$(BIN)/python -m papers check "$$NB"
 
 test: $(STAMP) ## all tests but the exhaustive ones, then the stored outputs of the notebooks (JOBS=)
 	MPLBACKEND=Agg $(BIN)/pytest -q -n $(WORKERS) --dist loadfile
@@ -59,8 +62,9 @@ lab: $(STAMP) ## open the notebooks in JupyterLab
 site: $(STAMP) ## documents, gallery, notebooks and API as HTML: open build/site/index.html
 	@rm -rf build/site && $(BIN)/python -m sphinx -qW --keep-going -c docs/site -d build/site-trees -E . build/site
 
-lint: $(STAMP) ## style, types, the contract on imports, and undeclared imports
+lint: $(STAMP) ## style, prose, types, the contract on imports, and undeclared imports
 	$(BIN)/ruff check .
+	$(BIN)/python .ci/prose.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry --no-ansi astraea

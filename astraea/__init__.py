@@ -1,6 +1,6 @@
 """Fair schedulers for deep-learning GPU clusters: understand, reproduce, compare.
 
-``import astraea`` costs nothing; each name below is imported when it is used.
+``import astraea`` is cheap; each name below is imported when it is first used.
 
 Traces:
 
@@ -10,18 +10,18 @@ Traces:
 One simulation:
 
 - `Cluster`: nodes and GPUs per node
-- `get_policy`: a scheduler by its name; called with parameters it gives the same scheduler with these
-- `policy`: makes a scheduler of a function, to try one's own
+- `get_policy`: a scheduler by its name; call it with parameters to get the same scheduler with those parameters
+- `policy`: makes a scheduler from a function, so that you can try your own
 - `Settings`: scheduling interval, overheads, placement, estimates of running times
-- `simulate`: a trace on a cluster under a scheduler gives a result: its jobs, tenants over time, provenance
+- `simulate`: runs a trace on a cluster under a scheduler; the result has jobs, tenants over time and provenance
 - `summary`: the figures of a result by name
 
 Many simulations:
 
-- `Run`: one of them, as `simulate` takes it
+- `Run`: one simulation: the arguments of `simulate`
 - `grid`: every combination of traces, clusters, schedulers, parameters and seeds, as a list of runs
-- `run_grid`: results of runs, in parallel, each kept in a cache
-- `computing`: where they are computed: processes of this machine, or a Dask cluster
+- `run_grid`: the results of runs, computed in parallel and cached
+- `computing`: chooses where runs are computed: in processes on this machine, or on a Dask cluster
 
 References, by the keys that docstrings cite:
 

@@ -1,7 +1,7 @@
-"""Training that continues where it was stopped: a job's side of a lease.
+"""Training that resumes where it was stopped: the job's side of a lease.
 
-A job that runs under leases is told by a signal that its lease ends, is stopped by SIGTERM, and starts again from the
-beginning of its script when it gets the next lease. Three lines make a training script ready for that::
+A job that runs under leases gets a signal when its lease is about to end, and is stopped by SIGTERM. When it gets the
+next lease, its script starts again from the beginning. Three lines prepare a training script for that::
 
     from astraea.checkpoint import checkpointed
 
@@ -9,16 +9,18 @@ beginning of its script when it gets the next lease. Three lines make a training
         for epoch in saves.steps(100):
             train(model, optimizer)
 
-At the start the state is restored from the newest whole save. It is saved at the end of a step, where it is consistent:
-after the first one, so that a state that cannot be saved is known at once; then every 300 seconds; when the signal came
-during the step; and at the end. After a step in which SIGTERM came, it is saved and the program ends.
+At the start the state is restored from the newest complete save. It is saved at the end of a step, where it is
+consistent: after the first step, so that a state that cannot be saved shows at once; then every 300 seconds; after a
+step during which the signal came; and at the end. If SIGTERM came during a step, the state is saved and the program
+ends.
 
-The signal, SIGUSR1 unless another is chosen, kills a process that does not expect it. Importing this module changes
-nothing about that, only the ``with`` does, and when it ends the handlers of before are back. Until then there is
-nothing to save, and the batch script has the signal ignored: ``trap '' USR1`` and then ``exec python train.py``. What
-is ignored stays ignored across ``exec``, and ``exec`` puts Python where Slurm sends the batch script's signals.
+The signal is SIGUSR1 unless you choose another. It kills a process that does not expect it. Importing this module does
+not change that; only the ``with`` does, and it restores the previous handlers when it ends. Before the ``with`` there
+is nothing to save, so the batch script ignores the signal: ``trap '' USR1`` and then ``exec python train.py``. An
+ignored signal stays ignored across ``exec``, and ``exec`` puts Python where Slurm sends the batch script's signals.
 
-This file needs the standard library only, and nothing else of the package: it can be copied next to a training script.
+This file needs only the standard library and nothing else from the package, so you can copy it next to a training
+script.
 """
 
 from __future__ import annotations
@@ -48,14 +50,14 @@ _UNFINISHED: Final = "unfinished-"
 _KEPT: Final = 2
 _STOP: Final = b"\0"  # no signal has this number
 _SIGNALS: Final = ("USR1", "USR2", "HUP", "URG")  # that Slurm sends by name, and that neither stop nor end a job
-_LEFT: Final = 128 + signals.SIGTERM  # exit status of a program that ended because of SIGTERM
-_SAME: Final = 5.0  # SIGTERM again within this time is the same one, passed on by srun or torchrun as well [s]
-_RESERVE: Final = 15.0  # left of an allocation when a job requeues itself, because Slurm needs time to answer [s]
+_LEFT: Final = 128 + signals.SIGTERM  # exit status of a program that SIGTERM ended
+_SAME: Final = 5.0  # a second SIGTERM within this time is the same one, also passed on by srun or torchrun [s]
+_RESERVE: Final = 15.0  # time left of an allocation when a job requeues itself: Slurm needs time to answer [s]
 _at_sigterm: list[Any] = []  # the handlers that a `with` replaced
 
 
 def _in_a_forked_helper() -> None:
-    """Let a forked helper end by SIGTERM as if there were no `with`, and wake no thread of its parent."""
+    """Let SIGTERM end a forked helper as if there were no `with`, and do not wake a thread of its parent."""
     if _at_sigterm:
         signals.signal(signals.SIGTERM, _at_sigterm[0])
         signals.set_wakeup_fd(-1)
@@ -66,17 +68,17 @@ os.register_at_fork(after_in_child=_in_a_forked_helper)
 
 @runtime_checkable
 class Stateful(Protocol):
-    """An object that gives its state and takes it back, as modules, optimizers and schedulers of PyTorch do."""
+    """An object that returns and loads its state, like modules, optimizers and schedulers of PyTorch."""
 
     def state_dict(self) -> Any:
         """Return a state that can be pickled."""
 
     def load_state_dict(self, state_dict: Any, /) -> Any:
-        """Take a state back."""
+        """Load a state that `state_dict` returned."""
 
 
 State: TypeAlias = Stateful | dict[str, Any] | tuple[Callable[[Path], object], Callable[[Path], object]]
-"""What `checkpointed` can save."""
+"""A state that `checkpointed` can save."""
 
 
 @contextmanager
@@ -89,7 +91,7 @@ def checkpointed(
     sharded: bool = False,
     requeues: int = 0,
 ) -> Iterator[Saves]:
-    """Restore a state from its newest whole save, and save it while the ``with`` runs.
+    """Restore a state from its newest complete save, and save it while the ``with`` runs.
 
     Parameters
     ----------
@@ -100,21 +102,21 @@ def checkpointed(
     every
         Seconds from the end of a save to the next one, 0 or more.
     folder
-        Where this job's saves are, on a file system that all nodes share. If not given, ``checkpoints/`` and the job's
-        id (``SLURM_JOB_ID``, or the array's and the task's) in the working folder: a requeued job finds its own.
-        Outside Slurm it is ``checkpoints/local``.
+        Folder of this job's saves, on a file system that all nodes share. If not given, ``checkpoints/`` and the job's
+        id (``SLURM_JOB_ID``, or the array's and the task's) in the working folder, so a requeued job finds its own.
+        Outside Slurm, ``checkpoints/local``.
     last_store
-        Keep a copy of the state in memory after every step, and write it as soon as the signal or SIGTERM comes,
-        without waiting for the end of the step. For steps that may take longer than the notice before a lease ends.
+        Keep a copy of the state in memory after every step, and write it as soon as the signal or SIGTERM arrives,
+        without waiting for the step to end. Use it if a step may take longer than the notice before a lease ends.
     signal
         Name of the signal that announces the end of a lease: "USR1", "USR2", "HUP" or "URG". The coordinator
         (``signal`` in live.toml) and the batch script (``trap '' USR1``) must name the same one.
     sharded
         Call the pair of functions on every rank of `torch.distributed`, with the path of one folder that all ranks
-        share, into which each writes its part: for `torch.distributed.checkpoint` and the like.
+        share; each rank writes its part into it. For `torch.distributed.checkpoint` and the like.
     requeues
-        How often the job may requeue itself before its ``--time`` ends: after the last step that leaves time for no
-        other one, it is saved, ``scontrol requeue`` is called, and the program ends. Outside Slurm nothing happens.
+        Number of times that the job may requeue itself before its ``--time`` ends. When too little time is left for
+        another step, the state is saved, ``scontrol requeue`` is called, and the program ends. No effect outside Slurm.
 
     Yields
     ------
@@ -124,44 +126,44 @@ def checkpointed(
     Raises
     ------
     ValueError
-        If an argument cannot be used, or if the newest whole save lacks a part of `state`.
+        If an argument is invalid, or if the newest complete save lacks a part of `state`.
     OSError
-        If the folder cannot be made. That a later save fails, on a full disk for example, is a warning in the log, and
-        training goes on; the saves before it stay.
+        If the folder cannot be made. If a later save fails, for example on a full disk, the log has a warning, training
+        goes on, and the earlier saves stay.
     SystemExit
         With status 143, after the save, if SIGTERM came or the job requeued itself.
     RuntimeError
-        If the ranks of `torch.distributed` have not done the same number of steps.
+        If the ranks of `torch.distributed` have done different numbers of steps.
 
     Notes
     -----
-    A save appears in one step: it is written to a temporary file, which is flushed to the disk and then gets its name,
-    with a checksum in it. The last two are kept; while the next one is written there is a third. What a job that was
-    killed left unfinished is removed at its next start.
+    A save appears atomically: it is written to a temporary file, flushed to the disk, and then renamed; its name
+    contains a checksum. The last two saves are kept, plus a third while the next one is written. If a job is killed
+    while it saves, its unfinished file is removed at the next start.
 
-    Without `last_store`, the signal waits and the state is saved when the step ends. If it does not end in time, the
-    work since the last save is lost: at most `every` seconds and a step. With it, this is the last store technique
-    of [Ye2022] Section 5.1.1: a snapshot at every iteration; at the signal, a daemon (here a thread) flushes the latest
-    one; an updated one is stored too if the iteration ends before the job is stopped. Then at most the step that was
-    not finished is lost, and what was done after the save. It costs a pickle of the state in every step and its memory
-    once more, so a pair of functions cannot be used with it.
+    Without `last_store`, the state is saved when the step during which the signal came ends. If the step does not end
+    in time, the work since the last save is lost: at most `every` seconds and a step. `last_store` is the technique of
+    that name in [Ye2022] Section 5.1.1: a snapshot is taken at every iteration; at the signal, a daemon (here a thread)
+    writes the latest one; if the iteration ends before the job is stopped, its snapshot is written too. At most the
+    unfinished step and the work after the save are lost. The cost is one pickle of the state per step and memory for a
+    second copy, so `state` cannot be a pair of functions.
 
-    SIGTERM lets the step end, too; a second one, 5 seconds later or more, ends the program at once.
+    SIGTERM also lets the step end; a second SIGTERM, 5 seconds later or more, ends the program at once.
 
     Slurm signals every process of a step. Helpers that are started inside the ``with``, by fork, spawn, forkserver or
     as other programs, survive the notice: the main thread blocks it except at the end of a step, and helpers inherit
-    that. SIGTERM ends them as before.
+    the block. SIGTERM ends them as before.
 
-    Python hears signals in the main thread only. In another thread all works but this, and a warning says so; there,
-    give `Saves.save_soon` to `signal.signal` in the main thread.
+    Python receives signals in the main thread only. In another thread everything but the signals works, and a warning
+    says so; in that case, give `Saves.save_soon` to `signal.signal` in the main thread.
 
-    In a distributed job, all processes restore and rank 0 saves, so its state must be the whole one, unless it is
+    In a distributed job, all processes restore and rank 0 saves, so rank 0 must hold the whole state, unless it is
     `sharded`. With `torch.distributed`, the ranks agree at the end of every step, by a small exchange between
-    CPUs: a signal to one of them is enough, and all leave together, after the save. Without it, the rank is ``RANK``
-    or ``SLURM_PROCID``, and each process hears its own signals.
+    CPUs: a signal to one rank is enough, and all leave together after the save. Without it, the rank is ``RANK``
+    or ``SLURM_PROCID``, and each process receives its own signals.
 
-    Saves are pickles, unless `state` is a pair of functions, and whoever can write a pickle can run code where it is
-    read. The folder must be the user's own.
+    Saves are pickles, unless `state` is a pair of functions. Anyone who can write a pickle can run code where it is
+    read, so the folder must belong to the user alone.
     """
     place = _folder_of_job() if folder is None else Path(folder)
     saves = Saves(state, every, place, last_store, signal, sharded, requeues)
@@ -174,29 +176,29 @@ def checkpointed(
 
 
 class Saves:
-    """Steps to loop over, at the end of which the state may be saved; `checkpointed` makes it.
+    """Training steps to loop over; the state may be saved at the end of each. Made by `checkpointed`.
 
     Attributes
     ----------
     done : int
-        Steps that have ended, those of earlier leases among them.
+        Number of finished steps, including those of earlier leases.
     folder : Path
-        Where the saves are.
+        Folder of the saves.
     """
 
     def __init__(
         self, state: State, every: float, folder: Path, last_store: bool, signal: str, sharded: bool, requeues: int
     ) -> None:
         if not every >= 0:
-            raise ValueError(f"every: {every!r} is not a number of seconds, 0 or more")
+            raise ValueError(f"every: expected a number of seconds of at least 0, got {every!r}")
         if last_store and isinstance(state, tuple):
             raise ValueError("last_store: needs a state that can be pickled; got a pair of functions")
         if signal not in _SIGNALS:
-            raise ValueError(f"signal: {signal!r} cannot be the notice; expected one of {', '.join(_SIGNALS)}")
+            raise ValueError(f"signal: expected one of {', '.join(_SIGNALS)}, got {signal!r}")
         if sharded and not (isinstance(state, tuple) and _distributed()):
-            raise ValueError("sharded: needs a pair of functions, and torch.distributed.init_process_group before")
+            raise ValueError("sharded: needs a pair of functions; call torch.distributed.init_process_group first")
         if not (isinstance(requeues, int) and requeues >= 0):
-            raise ValueError(f"requeues: {requeues!r} is not a number of times, 0 or more")
+            raise ValueError(f"requeues: expected a whole number of at least 0, got {requeues!r}")
         self.done = 0
         self.folder = folder
         self._state = state
@@ -223,7 +225,7 @@ class Saves:
         self._began = time.monotonic()
         self._slowest_step = self._slowest_save = 0.0
         self._job = os.environ.get("SLURM_JOB_ID", "")
-        self._requeued = folder / f"requeued-{self._job}"  # a byte for each time; a lease that ends restarts it too
+        self._requeued = folder / f"requeued-{self._job}"  # one byte per requeue; Slurm's count includes leases
         was = self._requeued.stat().st_size if self._requeued.exists() else 0
         asks = self._job and was < requeues and self._is_first_rank
         self._end = _end_of_job(self._job) if asks else math.inf
@@ -235,14 +237,14 @@ class Saves:
         return int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0
 
     def steps(self, total: int) -> Iterator[int]:
-        """Give the numbers of the steps that are still to do, and end each with `step`.
+        """Yield the number of each remaining step, and call `step` after each.
 
-        A step that is left by ``break`` is not finished, and nothing is saved then; call `step` before, if it is.
+        A step left by ``break`` counts as unfinished, and nothing is saved; if it is finished, call `step` first.
 
         Parameters
         ----------
         total
-            Steps of the whole training, those of earlier leases among them.
+            Number of steps of the whole training, including those of earlier leases.
         """
         while self.done < total:
             self._is_inside = True
@@ -250,7 +252,7 @@ class Saves:
             self.step()
 
     def step(self) -> None:
-        """Tell that a step has ended, in a loop that `steps` does not fit; save and leave if it is time to."""
+        """Report the end of a step in a loop that does not use `steps`; save, and end the program, if it is time to."""
         self.done += 1
         self._is_inside = False
         self._slowest_step = max(self._slowest_step, time.monotonic() - self._began)
@@ -266,7 +268,7 @@ class Saves:
             self._is_asked or is_due or is_last, self._told_to_leave is not None, is_last
         )
         if saves or leaves:
-            self._is_asked = False  # before the save: who asks during it wants the next one
+            self._is_asked = False  # before the save: a request during it asks for the next one
             self._store()
         if is_last and (not leaves or time.time() >= self._end):  # SIGTERM because of the end, or of something else
             self._requeue()
@@ -274,13 +276,13 @@ class Saves:
         self._began = time.monotonic()
 
     def save_soon(self, *_: object) -> None:
-        """Do what the signal does: save at the end of this step, and with `last_store` the last snapshot at once."""
+        """React like the signal: save at the end of this step; with `last_store`, write the last snapshot at once."""
         self._is_asked = True
         if (wake := self._wake) is not None:
             os.write(wake, bytes([self._signal]))
 
     def _leave_soon(self, *_: object) -> None:
-        """Do what SIGTERM does: save and end the program at the end of this step, or at once if it was told before."""
+        """React like SIGTERM: save and end the program at the end of this step, or at once if called before."""
         if self._told_to_leave is None:
             self._told_to_leave = time.monotonic()
         elif time.monotonic() >= self._told_to_leave + _SAME:
@@ -288,7 +290,7 @@ class Saves:
             signals.raise_signal(signals.SIGTERM)
 
     def _agreed(self, *flags: bool) -> list[bool]:
-        """Give the flags that a rank of `torch.distributed` has, to all of them; alone, those of this process."""
+        """Return each flag as true if any rank of `torch.distributed` has it; without it, return the flags."""
         if (distributed := _distributed()) is None:
             return list(flags)
         if self._group is None:  # of CPUs, so that no GPU has to finish its queue first
@@ -317,14 +319,14 @@ class Saves:
             log.error("%s: job %s could not be requeued (%s)", self.folder, self._job, err)
 
     def _store(self) -> None:
-        """Write one save in one step, and forget those that are too old; a disk that fails is a warning."""
+        """Write one save atomically and remove the oldest ones; an error of the disk is a warning."""
         if not (self._sharded or self._is_first_rank):
             return
         step, content = self._snapshot or (self.done, None)
         with self._lock:
             if step <= self._stored:
                 return
-            # the same on all ranks if they share it, otherwise of this process
+            # the same on all ranks if they share the save, otherwise this process's own
             temporary = self.folder / f"{_UNFINISHED}{step if self._sharded else os.getpid()}"
             began = time.monotonic()
 
@@ -357,17 +359,17 @@ class Saves:
             self._due = time.monotonic() + self._every
 
     def _is_done(self, part: Callable[[], object], step: int) -> bool:
-        """Do a part of a save on all ranks; it is not done if a disk failed on one of them."""
+        """Do a part of a save on all ranks; return whether no disk failed on any of them."""
         failed = False
         try:
             part()
         except self._disk_errors as err:
             failed = True
-            log.warning("%s: step %d could not be saved, earlier saves stay (%s)", self.folder, step, err)
+            log.warning("%s: step %d could not be saved; earlier saves are kept (%s)", self.folder, step, err)
         return not (self._agreed(failed)[0] if self._sharded else failed)
 
     def _restore(self) -> None:
-        """Take the newest save that is whole; fall back to the one before with a warning."""
+        """Load the newest complete save; if it is damaged, warn and try the one before."""
         if self._is_first_rank:
             self.folder.mkdir(parents=True, exist_ok=True)
             for left in self.folder.glob(f"{_UNFINISHED}*"):
@@ -380,7 +382,7 @@ class Saves:
                 log.warning("%s: cannot be read (%s); trying the save before", path, err)
                 continue
             if not is_whole:
-                log.warning("%s: damaged, its checksum is another one; trying the save before", path)
+                log.warning("%s: damaged, its checksum does not match; trying the save before", path)
                 continue
             try:
                 self._load(path)
@@ -399,10 +401,10 @@ class Saves:
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """Hear the signals, and keep a thread for the last store, for as long as the ``with`` runs.
+        """Handle the signals, and keep a thread for the last store, while the ``with`` runs.
 
-        The main thread blocks the notice, which helpers inherit, and lets it in at the end of a step. For the last
-        store, the thread lets it in at once; the number of the signal is written to a pipe, and the thread reads it.
+        The main thread blocks the notice, so helpers inherit the block, and unblocks it at the end of a step. For the
+        last store, the thread unblocks it at once; the number of the signal is written to a pipe that the thread reads.
         """
         is_main = threading.current_thread() is threading.main_thread()
         with ExitStack() as end:
@@ -416,7 +418,7 @@ class Saves:
                     end.callback(signals.pthread_sigmask, signals.SIG_UNBLOCK, [self._signal])
                 self._blocks = True
             else:
-                log.warning("signals are heard in the main thread only: here, saves are made at their own pace")
+                log.warning("signals reach the main thread only: here, the state is saved on schedule only")
             if self._last_store and self._is_first_rank:
                 heard, wake = os.pipe()
                 os.set_blocking(wake, False)
@@ -433,7 +435,7 @@ class Saves:
             yield
 
     def _flush_at(self, heard: int) -> None:
-        """Let the notice in, and store the last snapshot whenever it or SIGTERM is heard."""
+        """Unblock the notice, and store the last snapshot whenever the notice or SIGTERM arrives."""
         signals.pthread_sigmask(signals.SIG_UNBLOCK, [self._signal])
         while _STOP not in (said := os.read(heard, 512)):
             if {self._signal, signals.SIGTERM} & {*said} and self._snapshot is not None:
@@ -441,11 +443,11 @@ class Saves:
 
 
 def _functions(state: State) -> tuple[Callable[[Path], object], Callable[[Path], object]]:
-    """Give a state of any kind as a pair of functions that save to a path and load from it."""
+    """Return a state of any kind as a pair of functions that save to a path and load from it."""
     if isinstance(state, tuple) and len(state) == 2 and all(callable(function) for function in state):
         return state
     if not isinstance(state, dict | Stateful):
-        expected = "an object with state_dict() and load_state_dict(), a dictionary, or a pair of functions"
+        expected = "an object with state_dict() and load_state_dict(), a dictionary or a pair of functions"
         raise ValueError(f"state: {state!r} cannot be saved; expected {expected}")
 
     def save(path: Path) -> None:
@@ -460,7 +462,7 @@ def _functions(state: State) -> tuple[Callable[[Path], object], Callable[[Path],
             return
         parts = {name: part for name, part in state.items() if isinstance(part, Stateful)}
         if missing := parts.keys() - saved.keys():
-            raise ValueError(f"{path}: has no {', '.join(sorted(missing))}; expected a save of the same parts")
+            raise ValueError(f"{path}: has no {', '.join(sorted(missing))}; expected the same parts as in the state")
         for name, part in parts.items():
             part.load_state_dict(saved.pop(name))
         state.update(saved)
@@ -476,18 +478,18 @@ def _state_of(state: State) -> Any:
 
 
 def _distributed() -> Any:
-    """Give `torch.distributed` if the script uses it."""
+    """Return `torch.distributed` if the script uses it, otherwise None."""
     distributed = sys.modules.get("torch.distributed")
     uses = distributed is not None and distributed.is_available() and distributed.is_initialized()
     return distributed if uses else None
 
 
 def _end_of_job(job: str) -> float:
-    """Give the time at which Slurm ends a job, in seconds since 1970."""
+    """Return the time at which Slurm ends a job, in seconds since 1970."""
     try:
         return float(os.environ.get("SLURM_JOB_END_TIME") or _slurm("squeue", "-h", "-j", job, "-o", "%e"))
     except (OSError, subprocess.SubprocessError, ValueError) as err:
-        log.warning("job %s: its end is unknown, so that it does not requeue itself (%s)", job, err)
+        log.warning("job %s: its end is unknown, so it does not requeue itself (%s)", job, err)
         return math.inf
 
 
@@ -509,13 +511,13 @@ def _folder_of_job() -> Path:
 
 
 def _found(folder: Path) -> list[tuple[int, str, Path]]:
-    """List steps done, checksum and path of the saves in a folder, the newest first, whether whole or not."""
+    """List (steps done, checksum, path) of the saves in a folder, newest first, complete or not."""
     names = ((path, _NAME.fullmatch(path.name)) for path in folder.glob("step-*"))
     return sorted(((int(name[1]), name[2], path) for path, name in names if name), reverse=True)
 
 
 def _checksum(path: Path) -> str:
-    """Give a checksum of a file's content, or of the names and sizes of what is in a folder."""
+    """Return a checksum of a file's content, or of the names and sizes of the files in a folder."""
     if path.is_dir():
         sizes = sorted((str(part.relative_to(path)), part.stat().st_size) for part in path.rglob("*") if part.is_file())
         return hashlib.sha256(repr(sizes).encode()).hexdigest()[:16]

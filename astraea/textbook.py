@@ -1,11 +1,11 @@
-"""ASTRAEA in plain Python: the scheduler of [Ye2022] and the cluster that it runs on, to be read from top to bottom.
+"""ASTRAEA in plain Python, to be read from top to bottom: the scheduler of [Ye2022] and the cluster that it runs on.
 
 Jobs are gangs of GPUs that belong to tenants. GPUs are granted for one lease at a time. At each round the scheduler
 picks the tenant that is furthest below its share of GPU-time, and then the job of that tenant that is furthest below
 its own share. Time is in seconds, GPU-time in GPU-seconds; equation and algorithm numbers are those of [Ye2022].
 
-Every number is exact (`int` or `Fraction`), every round is executed, and nothing but the standard library is needed.
-That makes the module slow: it is for small workloads. `astraea.simulate` computes the same schedules fast.
+Every number is exact (`int` or `Fraction`), every round is executed, and only the standard library is needed.
+This makes the module slow: use it for small workloads. `astraea.simulate` computes the same schedules fast.
 
 >>> from astraea.textbook import JobSpec, simulate
 >>> result = simulate([JobSpec(0, 1, 0, 100), JobSpec(0, 1, 0, 30)], nodes=1, gpus_per_node=1, tenant_weights=[1])
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 Exact = int | Fraction
 Nodes = tuple[tuple[int, int], ...]
-"""Where a gang runs: (node, GPUs on it), in node order."""
+"""Nodes of a gang: (node, GPUs on it), in node order."""
 
 HOUR = 3600
 
@@ -33,7 +33,7 @@ HOUR = 3600
 
 
 class JobSpec(NamedTuple):
-    """What a job asks for; its place in the trace is its index, in order of submission."""
+    """A job as submitted; its position in the trace is its index, in order of submission."""
 
     tenant: int
     demand: int
@@ -43,7 +43,7 @@ class JobSpec(NamedTuple):
 
 
 class Grant(NamedTuple):
-    """One lease given."""
+    """One granted lease."""
 
     time: Fraction
     job: int
@@ -53,7 +53,7 @@ class Grant(NamedTuple):
 
 @dataclass(eq=False)
 class Job:
-    """A job and everything that happened to it."""
+    """A job and its whole history."""
 
     index: int
     tenant: int
@@ -108,7 +108,7 @@ class Tenant:
 
 
 def exact(value: float | Fraction) -> Exact:
-    """Return the number without rounding; a float stands for the decimal number that it prints as (0.2 is 1/5)."""
+    """Return the number without rounding; a float means the decimal number that it prints as (0.2 is 1/5)."""
     number = value if isinstance(value, int | Fraction) else Fraction(str(value))
     return int(number) if number.denominator == 1 else number
 
@@ -253,7 +253,7 @@ class Simulation:
     # -- time and integrals ----------------------------------------------------------------------------------------
 
     def happen(self) -> None:
-        """Let arrivals and completions of this instant happen, and compute the fair shares that follow."""
+        """Apply the arrivals and completions of this instant, and compute the fair shares that follow."""
         changed = False
         for job in self.jobs:
             if job.status == "future" and job.submit <= self.now:
@@ -273,7 +273,7 @@ class Simulation:
                 job.share = min(job.demand, ratio(tenant.share * job.weight, weights))  # Eq. 13 inside Eq. 14
 
     def advance(self, until: Exact) -> None:
-        """Move the clock, in pieces inside which nothing changes; note what each tenant had at each whole hour."""
+        """Move the clock in pieces within which nothing changes; record each tenant's GPU-time at every whole hour."""
         while self.now < until:
             changes = [until, HOUR * len(self.hours)]
             changes += [job.submit for job in self.jobs if job.status == "future"]
@@ -299,12 +299,12 @@ class Simulation:
         return 1
 
     def end_of_lease(self) -> Exact:
-        """Return when a lease that begins now ends."""
+        """Return the end of a lease that begins now."""
         assert self.lease is not None
         return self.now + self.lease
 
     def begin_lease(self, job: Job, renewed: bool) -> None:
-        """Start a lease now, on `job.nodes`; a job that was preempted pays for a cold start first."""
+        """Start a lease now on `job.nodes`; a job that was preempted first pays for a cold start."""
         job.status, job.renewed, job.lease_start = "running", renewed, self.now
         job.cold = self.restart if job.preemptions and not renewed else 0
         job.overhead += job.cold
@@ -326,13 +326,13 @@ class Simulation:
         job.status = "asking"
 
     def save(self, job: Job) -> None:
-        """Charge a checkpoint at the end of the lease; it costs no more than the lease."""
+        """Charge a checkpoint at the end of the lease, at most the length of the lease."""
         cost = min(self.checkpoint, job.lease_end - job.lease_start)
         job.progress -= self.speed(job) * cost
         job.overhead += cost
 
     def release(self, job: Job) -> None:
-        """Give the GPUs back; time under a lease that is cut short counts as held."""
+        """Free the GPUs; time under a lease that is cut short counts as held."""
         if job.status == "running":
             job.held += self.now - job.lease_start
         for node, gpus in job.nodes:
@@ -352,7 +352,7 @@ class Simulation:
     # -- rounds ----------------------------------------------------------------------------------------------------
 
     def round(self, policy: Callable[[Simulation], list[Job]]) -> None:
-        """Hold one round: jobs whose leases end and jobs that wait compete, losers leave, winners start (§5.1.2)."""
+        """Run one round: jobs whose leases end compete with waiting jobs; losers leave, winners start (§5.1.2)."""
         for job in self.jobs:
             if job.status == "running" and self.lease is not None and job.lease_end == self.now:
                 self.end_lease(job)

@@ -1,4 +1,4 @@
-"""Seconds that Gavel's policies take to solve one moment, and its simulations, on one core, as lines of a table.
+"""Time of Gavel's policies to solve one moment, and of its simulations, on one core, as lines of a table [s].
 
 The jobs of a moment are a static workload on the project's own throughputs, on as many GPUs of each type as a sixth of
 the jobs. `bench/run.py` adds these lines to its results; called alone, this file prints them.
@@ -35,17 +35,17 @@ LIMITS = {
     ("hierarchical-het", 4096): 60.0,
     ("las-het-ss", 256): 30.0,
 }
-"""What a solve may take at most, by policy and number of jobs [s]."""
+"""Longest time allowed for a solve, by policy and number of jobs [s]."""
 
 SIMULATIONS = {"las-het": 1.5, "fifo": 1.0, "las-het-ss": 6.0}
-"""Policies of a simulation of 2,000 jobs, and what it may take at most [T]."""
+"""Policies of a simulation of 2,000 jobs, and its longest allowed time [T]."""
 
 RATE = 5.8
 """Jobs that arrive in an hour there."""
 
 SHARED_FOLDER = Path(__file__).resolve().parents[2] / "shared"
 RELEASED = {"max_min_fairness_perf": 16.0, "finish_time_fairness_perf": 71.0}
-"""What Gavel's own simulator takes for a reference run on the trace `single` [s]; a third of it is the limit."""
+"""Time of Gavel's own simulator for a reference run on the trace `single` [s]; a third of it is the limit."""
 
 
 def moment(jobs: int, *, shared: bool = False) -> Problem:
@@ -75,7 +75,7 @@ def moment(jobs: int, *, shared: bool = False) -> Problem:
 
 
 def seconds(action: Callable[[], object], runs: int = RUNS) -> float:
-    """Median of several runs, after one that does not count."""
+    """Return the median of several runs, after one that does not count."""
     action()
     taken = []
     for _ in range(runs):

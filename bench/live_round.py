@@ -1,7 +1,7 @@
-"""How long a round of the coordinator takes with a long queue: recorded answers of Slurm in, what has to be done out.
+"""Time of a round of the coordinator with a long queue, from recorded answers of Slurm to the decision.
 
-``python bench/live_round.py --jobs 10000`` makes a queue of that many jobs of the form of a recorded ``squeue --json``,
-has some rounds, and prints the parts of each in seconds; no Slurm is needed.
+``python bench/live_round.py --jobs 10000`` makes a queue of that many jobs in the form of ``squeue --json``,
+runs some rounds, and prints the parts of each in seconds. It needs no Slurm.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def start(queue: dict[str, Any], released: set[str], now: float) -> None:
-    """Have Slurm start what was released; what has run for three rounds ends, and another job comes."""
+    """Start released jobs; end those that have run for three rounds, and submit another for each."""
     jobs = queue["jobs"]
     for job in list(jobs):
         if str(job["job_id"]) in released:

@@ -1,4 +1,4 @@
-"""Seconds that the market takes, on one core, as lines of a table, beside what each may take."""
+"""Time of the market on one core, as lines of a table, beside its limits [s]."""
 
 from __future__ import annotations
 

@@ -34,11 +34,11 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.md"
 REFERENCE = HERE.parents[1] / "shared" / "reference" / "chrSLO.input.csv.gz"
 ROOMY = Cluster(240)
-"""Synthetic Philly loads it to 0.89; where the load is 1 or more, the queue itself grows with the number of jobs."""
+"""Nodes that synthetic Philly loads to 0.89; at a load of 1 or more, the queue itself grows with the number of jobs."""
 
 
 class Size(NamedTuple):
-    """How much is measured."""
+    """Sizes and repetitions of what is measured."""
 
     runs: int = 5  # of which the median is taken
     jobs: int | None = None  # the first so many of each workload; all if None
@@ -51,7 +51,7 @@ class Size(NamedTuple):
 
 
 TINY = Size(1, 50, ("astraea", "fifo"), (1, 2), (16,), 20, (8,), 3)
-"""Everything once, in as little time as it takes."""
+"""Measure everything once, in the least time."""
 
 
 def reference_workload() -> tuple[Trace, Cluster] | None:
@@ -64,7 +64,7 @@ def reference_workload() -> tuple[Trace, Cluster] | None:
 
 
 def repeated(trace: Trace, copies: int, period: float) -> Trace:
-    """The same weeks again and again: more jobs at the same load."""
+    """Repeat the same weeks: more jobs at the same load."""
     frame = trace.frame
     parts = [
         frame.assign(job_id=f"{k}-" + frame["job_id"], submit_time=frame["submit_time"] + k * period)

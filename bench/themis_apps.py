@@ -1,4 +1,4 @@
-"""Seconds that the setting of Themis takes, on one core, as lines of a table, beside what each may take."""
+"""Time of Themis' own setting on one core, as lines of a table, beside its limits [s]."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIMULATION = 20.0
 
 
 def auction_line(bidders: int, rows: int, room: tuple[int, ...], runs: int) -> str:
-    """Time of one auction with tables as agents make them: a gang more is worth less than the one before."""
+    """Time of one auction with tables like those of agents: each further gang is worth less."""
     rng = np.random.default_rng(0)
     bids = []
     for _ in range(bidders):

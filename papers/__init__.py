@@ -1,4 +1,4 @@
-"""What the papers say, and what came out: a folder for each paper, one way to judge, show and run all of them."""
+"""Claims of the papers and what came out: a folder for each paper, one way to judge, show and run them all."""
 
 from pathlib import Path
 from typing import Final

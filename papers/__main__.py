@@ -1,4 +1,4 @@
-"""The commands of `python -m papers`: figures, claims, reproduce."""
+"""The commands of `python -m papers`: figures, claims, reproduce, check."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from astraea.cli.main import run
 from astraea.core.text import docstring
 
 NOT_REPRODUCED: Final = 1
+NOT_RIGHT: Final = 1
 
 app: Final = click.Group("papers", help=docstring(papers).partition("\n")[0], no_args_is_help=False)
 
@@ -74,6 +75,24 @@ def reproduce(names: tuple[str, ...], for_program: bool) -> int:
         for name, claim in known.items():
             print(f"{name}  {claim['claim']}\n    {claim['where']}; {claim['minutes']:g} min")
     return 0 if all(one.holds for one in found.values()) else NOT_REPRODUCED
+
+
+@app.command(cls=args.Command, short_help="check a worksheet of the course")
+@click.argument("name", metavar="NB")
+def check(name: str) -> int:
+    """Check the answers in notebooks/mine/NB..., which is made first if it is not there.
+
+    The exit code is 0 if every exercise is right, and 1 if one is not.
+    """
+    from papers.running import worksheets
+
+    source = worksheets.worksheet(name)
+    path = worksheets.copy_without_answers(source)
+    found = worksheets.check(path, source)
+    for one in found:
+        print(f"{one.name:<10}{0 if one.wrong else one.points} of {one.points} points  {one.wrong or 'right'}")
+    print(f"your answers go into {path.relative_to(papers.ROOT)}")
+    return NOT_RIGHT if any(one.wrong for one in found) else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What rules are made of: the tables that statements are measured on, verdicts, and values as text."""
+"""Building blocks of rules: the tables that statements are measured on, verdicts, and values as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from astraea.core.errors import InputError
 
 
 class Verdict(StrEnum):
-    """What becomes of a statement, the best first."""
+    """Verdict on a statement, the best first."""
 
     HOLDS = "holds"
     OF_THOSE = "holds of those there"
@@ -26,7 +26,7 @@ class Verdict(StrEnum):
 
 
 Measured = tuple[str, Verdict, float]
-"""What was measured, as text, the verdict, and the value to compare with the paper's one, in its unit."""
+"""The measurement as text, the verdict, and the value to compare with the paper's, in its unit."""
 
 Judged = tuple[str, Verdict] | Measured
 """The same, without a value where the paper has none or several."""
@@ -47,7 +47,7 @@ class Absent(Missing):
 
 
 def reader(folder: Path) -> Callable[[str], pd.DataFrame]:
-    """What reads a table of a folder by the name of its file, each once; it raises `Missing` for one not there."""
+    """Return a function that reads a table of a folder by the name of its file, each once; it raises `Missing`."""
 
     @cache
     def read(name: str) -> pd.DataFrame:
@@ -132,7 +132,7 @@ class Source:
         return found
 
     def lacks(self, name: Any, kind: str) -> Absent:
-        """What to raise for a scheduler, or something else of a column, that the table does not have."""
+        """Return the error for a scheduler, or another value of a column, that the table does not have."""
         kinds = f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s"
         return Absent(f"{name} is not among the {kinds.replace('_', ' ')} of {self.file}")
 
@@ -145,7 +145,7 @@ def graded(holds: bool, in_direction: bool = False) -> Verdict:
 def equal(source: Source, got: float, unit: str, points: float | None = None) -> Measured:
     """``=``: within `points` of the paper's value, or a factor of 1.1 if none are given; of a ratio, in direction too.
 
-    In direction: the odds s / (1 - s) of a share in % differ by less than a factor of 2; a ratio is on the paper's side
+    In direction: the odds s / (1 - s) of a share in % differ by less than a factor of 2. A ratio is on the paper's side
     of 1, from half as far to twice as far, in logarithms.
     """
     paper = source.paper
@@ -158,12 +158,12 @@ def equal(source: Source, got: float, unit: str, points: float | None = None) ->
 
 
 def is_near(got: float, to: float, factor: float) -> bool:
-    """Whether two positive numbers differ by no more than a factor, whichever is larger."""
+    """Return true if two positive numbers differ by no more than a factor, whichever is larger."""
     return got > 0 and to > 0 and abs(float(np.log(got / to))) <= np.log(factor) + 1e-9
 
 
 def as_far(ratio: float, paper: float) -> float:
-    """How far a ratio is from 1, over how far the paper's is, in logarithms; below 0 on the other side of 1."""
+    """Return a ratio's distance from 1 over that of the paper's, in logarithms; below 0 on the other side of 1."""
     return float(np.log(ratio) / np.log(paper)) if ratio > 0 else -np.inf
 
 

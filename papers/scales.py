@@ -1,4 +1,4 @@
-"""The scales at which everything is computed, and the seeds over which means are taken: said once for all studies.
+"""The scales at which everything is computed, and the seeds over which means are taken, for all studies.
 
 small
     A few seconds for each notebook; what tests and the committed outputs use.
@@ -23,7 +23,7 @@ SEEDS: Final[dict[str, dict[str, int]]] = {
     "venus": {"small": 2, "paper": 5},
     "philly": {"small": 2, "paper": 2},
 }
-"""Of the synthetic traces; a Philly has four times as many jobs as a Venus, and takes as much longer."""
+"""Seeds of the synthetic traces; a Philly has four times as many jobs as a Venus, and takes as much longer."""
 
 CHUNK: Final = 50
 """Random instances of one call."""
@@ -32,17 +32,17 @@ T = TypeVar("T")
 
 
 def at_scale(sizes: Mapping[str, T], scale: str) -> T:
-    """What is done at a scale; `InputError` for one that does not exist."""
+    """Return the entry for a scale; `InputError` for one that does not exist."""
     return sizes[one_of(scale, SCALES, "scale")]
 
 
 def seeds(trace: str, scale: str, numbers: Mapping[str, int] | None = None) -> tuple[int, ...]:
-    """Seeds over which means are taken: so many as `numbers` or `SEEDS` has of a synthetic trace; a real one is one."""
+    """Return the seeds to average over: `numbers` or `SEEDS` of a synthetic trace, one of a real one."""
     one_of(scale, SCALES, "scale")
     return tuple(range(at_scale(numbers or SEEDS[trace], scale) if trace in SYNTHETIC else 1))
 
 
 def searches(search: Callable[[int, int], pd.DataFrame], instances: int) -> Grid:
-    """A search among random instances, `CHUNK` seeds from ``first`` to before ``last`` at a time; these columns."""
+    """Return a search among random instances, `CHUNK` seeds at a time: columns ``first`` and (exclusive) ``last``."""
     rows = [{"first": first, "last": min(first + CHUNK, instances)} for first in range(0, instances, CHUNK)]
     return Grid.of((Call(search, (*row.values(),), row), row) for row in rows)

@@ -31,7 +31,7 @@ if PROFILE == "quick":  # hypothesis also draws constants of loaded modules, and
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile the simulator before several workers begin, as each would compile it for itself at the same time."""
+    """Compile the simulator before several workers begin; otherwise each would compile it at the same time."""
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
         for name in POLICIES:
             audit("few", name)
@@ -46,7 +46,7 @@ def one_process() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def same_place() -> Iterator[None]:
-    """What a test says of where it computes ends with it."""
+    """A test's choice of where to compute ends with the test."""
     with computing(*computing.place):
         yield
 

@@ -15,9 +15,11 @@ FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("[0-9]*.ipynb"))
 BOTH = [*NOTEBOOKS, *sorted((FOLDER / "solutions").glob("*.ipynb"))]
 
-WORDS, CELLS, LINES = 1800, 16, 25
-"""At most so many words of prose, cells of code, and lines in one of them."""
+WORDS, CELLS, LINES, FRAMES = 1400, 16, 25, 1_000_000
+"""At most so many words of prose, cells of code, lines in one of them, and characters of stored frames."""
 
+NOT_PROSE = re.compile(r"\$\$.*?\$\$|\$[^$\n]+\$|!\[[^\]]*\]\([^)]*\)|```.*?```|`[^`]*`|<[^>]*>", re.DOTALL)
+"""Formulas, alternative texts of pictures, code, and tags."""
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 """A link, or with `!` a picture."""
 GOALS = re.compile(
@@ -55,7 +57,7 @@ def exercises(path: Path) -> list[str]:
 @each_of_both
 def test_it_is_short(path: Path) -> None:
     sources = [cell.source for cell in cells(path, "code")]
-    assert len(prose(path).split()) <= WORDS
+    assert len(re.findall(r"\w[\w'.,%-]*", NOT_PROSE.sub(" ", prose(path)))) <= WORDS
     assert len(sources) <= CELLS
     assert [source.splitlines()[0] for source in sources if len(source.splitlines()) > LINES] == []
 
@@ -78,6 +80,13 @@ def test_every_link_leads_somewhere_and_every_picture_is_told_in_words(path: Pat
         assert not picture or (len(words) >= 20 and words not in (Path(link).name, Path(link).stem)), link
 
 
+@each_of_both
+def test_a_link_to_a_notebook_is_called_like_it(path: Path) -> None:
+    for _, words, link in LINK.findall(prose(path)):
+        if link.endswith(".ipynb") and " · " in words:
+            assert notebook((path.parent / link).resolve()).cells[0].source.startswith(f"# {words}\n"), link
+
+
 @each
 def test_exercises_have_hints_and_solutions(path: Path) -> None:
     for text in exercises(path):
@@ -87,6 +96,8 @@ def test_exercises_have_hints_and_solutions(path: Path) -> None:
     assert many > 0 or "## Exercises" not in prose(path)
     if many:
         assert f"(solutions/{path.name})" in prose(path)
+        title = notebook(path).cells[0].source.splitlines()[0].removeprefix("# ")
+        assert prose(solution).startswith(f"# Solutions to [{title}](../{path.name})")
         assert len(re.findall(r"^## ", prose(solution), re.MULTILINE)) >= many
         assert len(cells(solution, "code")) >= many
 
@@ -99,5 +110,7 @@ def test_it_was_run_from_top_to_bottom(path: Path) -> None:
     assert [o.evalue for cell in run for o in cell.outputs if o.output_type == "error"] == []
     # the names of widgets are drawn at random, and without a kernel they show nothing
     assert "widgets" not in notebook(path).metadata
+    shown = [o.data["text/html"] for cell in run for o in cell.outputs if "text/html" in o.get("data", {})]
+    assert sum(len(html) for html in shown if html.startswith('<div class="frames"')) <= FRAMES
     kinds = {kind for cell in run for o in cell.outputs for kind in o.get("data", {})}
     assert not {kind for kind in kinds if "widget" in kind}

@@ -33,8 +33,8 @@ def _list(context: click.Context, option: click.Parameter, wanted: bool) -> None
 def verify(folder: Path, names: tuple[str, ...], table: Path | None, figures: Path | None) -> int:
     """Simulate what the authors' own programs simulated and compare.
 
-    The exit code is 1 if a job of ASTRAEA's released simulator does not end alike. Averages of Gavel's simulator are
-    close or not, as optima are seldom unique, and what is not is named.
+    The exit code is 1 if a job of ASTRAEA's released simulator does not end alike. Averages of Gavel's simulator need
+    not agree, because optima are seldom unique; those that do not are named.
     """
     for name in names:
         if name not in COMPARISONS:

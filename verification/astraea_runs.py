@@ -1,8 +1,9 @@
 """Our results against those of the simulator that ASTRAEA's authors released, job by job.
 
-A folder of reference results holds, per workload, ``WORKLOAD.input.csv.gz`` (jobs; tenants in alphabetical order, of
-equal weight) and per run ``WORKLOAD_nNODES_RUN.csv.gz`` (one row per job: `job_id`, `end_time` [s], `fairness` (rho_job
-when it ended), `lease_expiry_cnt`, `preempt_cnt`, `submit_time` [s], `duration` [s]). Nodes have 8 GPUs.
+A folder of reference results has ``WORKLOAD.input.csv.gz`` for each workload (jobs; tenants in alphabetical order, of
+equal weight), and ``WORKLOAD_nNODES_RUN.csv.gz`` for each run. The latter has one row per job: `job_id`, `end_time`
+[s], `fairness` (rho_job when it ended), `lease_expiry_cnt`, `preempt_cnt`, `submit_time` [s], `duration` [s]. Nodes
+have 8 GPUs.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ PRINTED: Final = 0.5e-4
 
 
 class Preset(NamedTuple):
-    """How one of their runs is made here."""
+    """Our version of one of their runs."""
 
     policy: str
     parameters: dict[str, str | int]
@@ -75,7 +76,7 @@ class Reference:
 
     @property
     def settings(self) -> Settings:
-        """Overheads are only counted in the released simulator, and most of its runs have the flaw."""
+        """Return its settings: the released simulator only counts overheads, and most of its runs have the flaw."""
         return Settings(checkpoint_overhead=0.0, restart_overhead=0.0, list_removal_flaw=RUNS[self.run].is_flawed)
 
 
@@ -216,7 +217,7 @@ def summarize(jobs: pd.DataFrame) -> dict[str, Any]:
 
 
 def agrees(row: dict[Any, Any]) -> bool:
-    """Whether every job of a line of `summarize` is alike."""
+    """Return true if every job of a line of `summarize` is alike."""
     return all(row[c] == row["jobs"] for c in ("same_end_time", "same_lease_ends", "same_lost_leases", "same_rho_job"))
 
 

@@ -3,8 +3,8 @@
 Both variants give whole accelerators, in order of arrival, until a job fits on no type. The heterogeneity-aware one
 starts anew every time and takes the fastest type with enough free GPUs. The other keeps every job where it is, and a
 job that ends hands its type to the first in the queue, if that one fits and runs there. New jobs were to go to a random
-type, but they all go to the listed type that is last by name, and once that one has exactly no GPU free the type that
-was drawn leaves the list: the last type is given to more jobs than it has GPUs. (These are the V100s, so the released
+type, but they all go to the listed type that is last by name. Once that one has exactly no GPU free, the type that was
+drawn leaves the list. So the last type is given to more jobs than it has GPUs. (These are the V100s, so the released
 FIFO has all 100 jobs of a batch on 8 GPUs of 48.) Both pass over a job whose throughput is 0 on the type that it would
 get. That rule, and what happens when the first in the queue does not fit, were chosen among several by what reproduces
 the authors' results, so those are no independent check of it. `papers.gavel.policies.fifo` is the paper's program.

@@ -1,8 +1,8 @@
 """Gandiva's packing as the authors' released code does it, to compare simulations with theirs.
 
-It differs from `papers.gavel.policies.baselines` in when a pair is kept (its normalized throughputs, summed over both
-jobs and all types, reach 1, and neither is 0 anywhere), in the random numbers, and in that a job left without a partner
-looks for one again at the next decision.
+It differs from `papers.gavel.policies.baselines` in three ways. A pair is kept if its normalized throughputs, summed
+over both jobs and all types, reach 1, and neither is 0 anywhere. The random numbers are others. A job left without a
+partner looks for one again at the next decision.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The very jobs that the job generator released with Gavel draws, to compare averages with its authors'.
+"""The same jobs that Gavel's released generator draws, to compare averages with its authors'.
 
 Two runs of so few jobs differ by more than two simulators: over the seeds 0, 1 and 2, jobs 4,000 to 4,999 of
-continuous-single take 17.4, 16.2 and 18.1 h alone on a V100. So their streams are drawn here as they are there, by
-Python's generator, one stream for the jobs and one for their arrivals.
+continuous-single take 17.4, 16.2 and 18.1 h alone on a V100. So their random streams are drawn here as they are there,
+by Python's generator: one for the jobs, one for their arrivals.
 """
 
 from __future__ import annotations

@@ -1,25 +1,25 @@
-"""Our Gavel beside a real cluster: 120 jobs on 32 V100s, of which the authors of Shockwave published each completion.
+"""Our Gavel beside a real cluster: 120 jobs on 32 V100s, whose completions the authors of Shockwave published.
 
 P. Zheng, R. Pan, T. Khan, S. Venkataraman, A. Akella, *Shockwave: Fair and Efficient Cluster Scheduling for Dynamic
 Adaptation in Machine Learning*, NSDI 2023, ran Gavel's code, changed by them, on 8 servers of 4 GPUs, and simulated the
-same. What is other there than here, found in their released code, and tried one by one (`STEPS`):
+same. Their released code differs from ours in these points, which are tried one by one (`STEPS`):
 
 - their simulator has no servers, so that no gang is spread; here a gang that is spread keeps its place, as its lease
   is renewed;
-- batch sizes grow while jobs run (`accordion`, `gns`), which changes how long these are. What a job takes alone then is
-  in no file; each run's finish-time fairness is JCT over it and the jobs beside it, so that it can be told (`alone`);
-- who did not run in the round before loses 20 s of 120; here, 5 s, and nothing at the first start;
+- batch sizes grow while jobs run (`accordion`, `gns`), which changes how long these are. No file has the time of a job
+  alone; it can be computed from each run's finish-time fairness, which is JCT over it and the jobs beside it (`alone`);
+- a job that did not run in the round before loses 20 s of 120; here it loses 5 s, and nothing at its first start;
 - programs are solved every 1,000 s at most; here, every 1,920 s. Solved at every change, priorities start anew each
   time;
 - rounds are those of Gavel's released simulator (`gavel_rounds`), in which a job waits until the next program knows it;
 - its solver ends in the middle of the optima (`interior_point`).
 
-What remains under FTF is the share of jobs with a fairness above 1, 93 % where theirs is 73 %. Policies that are told
-of the listed lengths, while jobs run as long as they do, do not change it.
+One difference remains under FTF: the share of jobs with a fairness above 1 is 93 %, theirs is 73 %. It does not change
+if policies see the listed lengths while jobs run as long as they do.
 
-No counterpart here: AlloX, which takes a gang for a job of one GPU there and is refused here; their Gandiva_fair, which
-counts a gang as one GPU; Shockwave itself. The makespan of a run is when its last job ends. The cluster's run of
-finish-time fairness names 27,841 s instead, less than its own 243 rounds of 120 s.
+These have no counterpart here: their AlloX, which takes a gang for a job of one GPU (ours refuses it); their
+Gandiva_fair, which counts a gang as one GPU; Shockwave itself. The makespan of a run is the end of its last job. The
+cluster's run of finish-time fairness names 27,841 s instead, less than its own 243 rounds of 120 s.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ NAMES: Final = {
 """Policies here -> the same there."""
 
 RUN: Final = ("las", "ftf", "makespan", "max-throughput")
-"""Those that have a counterpart here."""
+"""Policies that have a counterpart here."""
 
 SOURCES: Final = {"physical": "cluster", "simulation": "their simulator"}
 
@@ -68,14 +68,14 @@ STEPS: Final[dict[str, dict[str, Any]]] = {
     "rounds as released": {"mechanism": RELEASED_ROUNDS},
     "the middle of the optima": {"middle": True},
 }
-"""What is changed, one after the other and each alone; with all of them it is as their simulator."""
+"""Changes, made one after the other and each alone; with all of them ours does what their simulator does."""
 
 ALONE: Final[dict[str, dict[str, Any]]] = {"solved at every change": {"solve_interval": 0.0}}
-"""Tried too, and no part of their simulator."""
+"""Changes that were tried too, and are no part of their simulator."""
 
 
 class Reference(NamedTuple):
-    """The jobs, and what became of them there; n = 120."""
+    """The jobs, and their results on the cluster and in its simulator; n = 120."""
 
     workload: Workload
     throughputs: Throughputs

@@ -1,14 +1,21 @@
-"""Rounds as the simulator that Gavel's authors released runs them, compiled; for comparison with its results.
+"""Rounds of the simulator that Gavel's authors released, compiled; for comparison with its results.
 
-What differs from `papers.gavel.rounds.mechanism`: a round lasts until the last of its jobs has done the whole steps
-that fit in `round_length`, and whatever ended or arrived before waits for its end; preemption is free, or costs a job
-that did not run in the round before `overhead` of a whole round (Shockwave's change); types are filled one after the
-other (policies that do not know speeds: in random order), so that a job may be taken for a type where it has less
-priority than on a later one; the GPUs of a type are taken in order, as if they stood in one server; a job that the
-program has not seen yet may be chosen, and its GPUs then idle; the two jobs of a pair end together; a round in which a
-gang does fewer steps than it has GPUs is lost, so that a job with such a rest is dropped after five; after an idle
-time, time received counts from the end of the last round; and the program is solved at every change as long as it was
-last solved at second 0. Policies are told of deadlines as they are.
+The rounds differ from `papers.gavel.rounds.mechanism` in this:
+
+* a round lasts until the last of its jobs has done the whole steps that fit in `round_length`; jobs that ended or
+  arrived before wait for its end;
+* preemption is free, or costs a job that did not run in the round before `overhead` of a whole round (Shockwave's
+  change);
+* types are filled one after the other (in random order under policies that do not know speeds). So a job may be taken
+  for a type where it has less priority than on a later one;
+* the GPUs of a type are taken in order, as if in one server;
+* a job that the program has not seen yet may be chosen, and its GPUs then idle;
+* the two jobs of a pair end together;
+* a round in which a gang does fewer steps than it has GPUs is lost, so a job with such a rest is dropped after five;
+* after an idle time, time received counts from the end of the last round;
+* the program is solved at every change as long as it was last solved at second 0.
+
+Policies see deadlines unchanged.
 """
 
 from __future__ import annotations
@@ -26,17 +33,17 @@ from papers.gavel.rounds.selection import place, ranking, take
 from papers.gavel.rounds.state import DONE, LOG_FULL, SOLVE, STUCK, Rules, State, admit, dismiss
 
 ATTEMPTS: Final = 5
-"""Rounds in a row in which a job may do fewer steps than its gang has GPUs; it is then dropped, as if it had ended."""
+"""Rounds in a row in which a job may do fewer steps than its gang has GPUs; after that it is dropped."""
 
 NO_ORDER: Final = 100
 """The compiled loop stopped because it has no order of types for the next round."""
 
 CLOCK: Final = np.dtype([("round_start", float), ("last_end", float)])
-"""When the round began from which time received is counted, and when the last one ended (NaN: there was none) [s]."""
+"""Start of the round from which time received is counted, and end of the last one (NaN: there was none) [s]."""
 
 
 class Memory(NamedTuple):
-    """What these rounds remember besides the state."""
+    """Memory of these rounds besides the state."""
 
     failures: IntArray  # (n,) rounds in a row that each job lost
     clock: Any  # record array (1,) of CLOCK
@@ -125,7 +132,7 @@ def to_round_end(s: State, rules: Rules, memory: Memory) -> bool:
 
 @compiled
 def slot_end(s: State, slot: int) -> float:
-    """When the later job of a slot has done its steps of this round."""
+    """Return the time at which the later job of a slot has done its steps of this round."""
     a, b = s.slots.first[slot], s.slots.second[slot]
     return float(s.jobs.finish[a]) if b < 0 else max(float(s.jobs.finish[a]), float(s.jobs.finish[b]))
 

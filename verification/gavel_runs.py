@@ -1,8 +1,8 @@
 """Our policies and mechanism against the results of the simulator that Gavel's authors released.
 
-A folder of reference results holds ``gavel/summary.csv`` (one row per run: trace, policy as they call it, cluster as
-``V100s:P100s:K80s``, jobs that the averages are about, average JCT and makespan [s]) and the traces that are not the
-authors' own. Those, and the measured throughputs, lie in the folder of data.
+A folder of reference results has ``gavel/summary.csv``, with one row per run: trace, policy as they call it, cluster as
+``V100s:P100s:K80s``, jobs that the averages are about, average JCT and makespan [s]. It also has the traces that are
+not the authors' own. The authors' traces and the measured throughputs are in the folder of data.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from verification.gavel_rounds import RELEASED_ROUNDS
 from verification.interior_point import interior_point
 
 SEED: Final = 0
-"""Of their runs."""
+"""Constants of their runs."""
 
 POLICIES: Final[dict[str, Allocator]] = {
     "allox": get_policy("allox"),
@@ -103,7 +103,7 @@ def measurements(folder: str | Path) -> Path:
 
 
 def verify_gavel(folder: str | Path, data: str | Path | None = None, *, traces: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Simulate what Gavel's simulator simulated, as it does.
+    """Simulate the runs of Gavel's simulator in its way.
 
     Parameters
     ----------

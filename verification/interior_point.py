@@ -1,13 +1,13 @@
-"""LAS, finish-time fairness and makespan as the solver of Gavel's authors answers them, to compare simulations.
+"""LAS, finish-time fairness and makespan with the optima that the solver of Gavel's authors finds.
 
 Their optima are seldom unique, and the averages of a simulation depend on which one is taken: an interior-point solver
-(theirs) ends in the middle of all of them, a simplex method in a corner. Here the answer is the middle: of all
-allocations whose throughputs reach those of the optimum, the one that maximizes the sum of the logarithms of all slacks
-(the analytic center), found with Newton's method. The slacks are those of (1)-(3) of [Narayanan2020] §3.1 and of the
-throughputs; the second derivatives are one block of J × J for each job, and a term for each type that ties the jobs
-together (Woodbury's identity).
+(theirs) ends in the middle of all of them, a simplex method in a corner. Here the answer is the middle, the analytic
+center: among all allocations whose throughputs reach those of the optimum, it maximizes the sum of the logarithms of
+all slacks. Newton's method finds it. The slacks are those of (1)-(3) of [Narayanan2020] §3.1 and of the throughputs.
+The second derivatives are one block of J × J for each job, and a term for each type that ties the jobs together
+(Woodbury's identity).
 
-As in the released code, the makespan is searched by bisection, until a twentieth remains, instead of found.
+As in the released code, the makespan is not solved for but bisected, until a twentieth remains.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from papers.gavel.problem import Allocation, Allocator, Problem, equal_split
 from papers.gavel.programs.classes import blind
 
 RELAXED: Final = 1e-4
-"""By what part of it a throughput may stay below that of the optimum: the middle needs some room."""
+"""Part by which a throughput may stay below the optimum's: the middle needs some room."""
 
 STEPS: Final = 200
-"""More Newton steps than any instance needs."""
+"""Limit of Newton steps, above the need of any instance."""
 
 
 def interior_point(name: str) -> Allocator:
-    """One of las, las-het, ftf, ftf-het, makespan, makespan-het, in the middle of its optima."""
+    """Return the middle of the optima of las, las-het, ftf, ftf-het, makespan or makespan-het."""
     family, _, knows = name.partition("-")
     needs = {"las": _las, "ftf": _ftf, "makespan": _makespan}[family]
     exact = get_policy(name)
@@ -61,7 +61,7 @@ def interior_point(name: str) -> Allocator:
 
 
 def _everywhere(problem: Problem) -> FloatArray:
-    """Throughput of an agnostic policy: everywhere that on the first type, even where a job cannot run."""
+    """Throughput for an agnostic policy: the first type's everywhere, even where a job cannot run."""
     told = blind(problem.throughput).max(axis=1)
     return np.repeat(told[:, None], len(problem.workers), axis=1)
 

@@ -1,4 +1,4 @@
-"""The comparisons for a person to read: what each prints, the tables it writes, and whether it agrees."""
+"""The comparisons for a person to read: printed text, written tables, and the verdict."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from verification.gavel_runs import measurements, shown_gavel, verify_gavel
 
 
 class Comparison(NamedTuple):
-    """One X-versus-Y.
+    """One comparison.
 
     Attributes
     ----------
     about : str
         What is compared, in a sentence.
     needed : str
-        File in the folder of reference results without which it is left out, unless it is asked for by name.
+        File in the folder of reference results; without it the comparison is left out, unless it is asked for by name.
     report : function of the folder of reference results, the path of the first table and the folder of figures
-        Prints, writes what has a place, and says whether everything that must be equal is.
+        Prints, writes tables that have a place, and returns true if everything that must be equal is.
     """
 
     about: str
@@ -37,7 +37,7 @@ class Comparison(NamedTuple):
 
 
 def report_astraea(folder: Path, table: Path | None, figures: Path | None) -> bool:
-    """Compare every job with the released simulator of ASTRAEA; the answer is whether all runs agree."""
+    """Compare every job with the released simulator of ASTRAEA; return true if all runs agree."""
     compared = verify(folder)
     found = pd.DataFrame([summarize(jobs) for jobs in compared])
     print(shown(found))
@@ -54,7 +54,7 @@ def report_astraea(folder: Path, table: Path | None, figures: Path | None) -> bo
 
 
 def report_gavel(folder: Path, table: Path | None, figures: Path | None) -> bool:
-    """Compare averages with Gavel's simulator; optima are seldom unique, so what is not close is named, no failure."""
+    """Compare averages with Gavel's simulator; optima are seldom unique, so a difference is named and is no failure."""
     found = verify_gavel(folder)
     print(f"\n{shown_gavel(found)}")
     _write(found, table, "_gavel")
@@ -70,7 +70,7 @@ def report_published(folder: Path, table: Path | None, figures: Path | None) -> 
 
 
 def report_hardware(folder: Path, table: Path | None, figures: Path | None) -> bool:
-    """Compare with a real cluster, and with its authors' simulator; what differs is said, and is no failure."""
+    """Compare with a real cluster, and with its authors' simulator; a difference is named and is no failure."""
     summary, steps, jobs = verify_hardware(folder)
     print(f"\n{shown_hardware(summary, steps)}")
     _write(summary, table, "_hardware")

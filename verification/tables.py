@@ -1,7 +1,7 @@
 """Compare the tables behind the figures of two checkouts: ``python -m verification.tables OLD NEW``.
 
-Every value of every ``figures/*.csv`` is compared as it stands in the file. Columns that are times of this machine are
-counted apart; everything else must be equal, and what is not is named with its file, row and column.
+Every value of every ``figures/*.csv`` is compared as text. Columns that are times of this machine are
+counted apart; everything else must be equal, and each difference is named with its file, row and column.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Final, NamedTuple
 import pandas as pd
 
 TIMES: Final = ("seconds", "seconds_per_job")
-"""Columns that hold how long something took on the machine that drew the figure."""
+"""Columns with times of the machine that drew the figure."""
 
 MOST_SHOWN: Final = 20
 """Differences that are printed of one file."""
 
 
 class Compared(NamedTuple):
-    """What was found: sentences, and how many values and times were compared."""
+    """The comparison: sentences, and the numbers of compared values and times."""
 
     differences: list[str]
     files: int

@@ -1,1 +1,1 @@
-"""A cluster's own log: who got what they were owed, who waited and why, and what another scheduler would have done."""
+"""Audit of a cluster's own log: who got their share, who waited and why, and what other schedulers would have done."""

@@ -1,4 +1,4 @@
-"""An audit of a log: everything computed, before any of it is written."""
+"""The audit of a log: everything is computed here before anything is written."""
 
 from __future__ import annotations
 
@@ -32,45 +32,45 @@ from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
 
 WHAT_IF: Final = ("astraea", "gandiva-fair", "tiresias-l")
-"""Schedulers that a log is simulated with if none are named."""
+"""Schedulers with which a log is simulated by default."""
 
 STARVED: Final = 20
-"""Waits that are explained, the longest first; ten more for each tenant count for its causes."""
+"""Number of explained waits, the longest first; ten more for each tenant count for its causes."""
 
 PER_TENANT: Final = 10
 
 TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0)
-"""Lease terms that are tried [s], those below 900 s only if they give at most `MOST_LEASES` leases."""
+"""Lease terms that are tried [s]; those below 900 s only if they give at most `MOST_LEASES` leases."""
 
 NAMELESS: Final = "a cluster"
 """Name of a log whose names were replaced."""
 
 INTERVAL: Final = 1.0
-"""Between rounds [s]: a cluster reacts within a second or two, and its log is in whole seconds."""
+"""Time between rounds [s]: a cluster reacts within a second or two, and its log is in whole seconds."""
 
 
 SHORT: Final = 100 * HOUR
-"""In longer logs, the use of the cluster until the last submission is measured by the hour, not lease by lease."""
+"""In longer logs, utilization until the last submission is measured by the hour, not lease by lease [s]."""
 
 KEPT: Final = [
     "job_id", "tenant", "demand", "submit_time", "first_start_time", "jct", "rho_job", "leases", "overhead"
 ]  # fmt: skip
-"""Columns of `Result.jobs` that tables of an audit are made of."""
+"""Columns of `Result.jobs` from which the tables of an audit are made."""
 
 
 class Audit(NamedTuple):
-    """What was found; tables without a comment are those of `scenarios`."""
+    """The findings; tables without a comment are those of `scenarios`."""
 
     trace: Trace
     cluster: Cluster
-    end: float  #: when the last job ended [s]
-    utilization: float  #: part of the GPU-time in use until the last submission; NaN if that was the first
+    end: float  #: end of the last job [s]
+    utilization: float  #: part of the GPU-time in use until the last submission; NaN if all jobs came at once
     quota: dict[str, float]  #: share of each tenant [GPU]
     jobs: dict[str, int]  #: jobs of each tenant that ran
     replay: str  #: the cluster's own scheduler
-    calibration: Calibration  #: how far its replay is from the log
-    left_out: int  #: jobs that schedulers with quotas could never run, and which are in no comparison
-    period: str  #: what a period of `owed` is called
+    calibration: Calibration  #: comparison of its replay with the log
+    left_out: int  #: jobs that schedulers with quotas could never run; they are in no comparison
+    period: str  #: name of a period of `owed`
     owed: pd.DataFrame
     causes: pd.DataFrame  #: of `causes.causes`, the longest waits, with the columns of `reasons.beside`
     overview: pd.DataFrame
@@ -79,18 +79,18 @@ class Audit(NamedTuple):
     by_month: pd.DataFrame  #: of `history.by_month`
     gains: pd.DataFrame
     over_time: pd.DataFrame
-    lease_terms: pd.DataFrame  #: what `recommended_term` reads
-    lease_term: str  #: which lease term suits the cluster, in a sentence
+    lease_terms: pd.DataFrame  #: input of `recommended_term`
+    lease_term: str  #: the lease term that suits the cluster, in a sentence
     settings: Settings  #: of the simulations
 
 
 def audit(
     trace: Trace, cluster: Cluster, own: Policy, what_if: Sequence[str] = WHAT_IF, rules: Rules | None = None
 ) -> Audit:
-    """Audit a log with recorded starts of a cluster whose scheduler is, as far as it is known, `own`.
+    """Audit a log with recorded starts from a cluster whose scheduler is `own`, as far as it is known.
 
-    `what_if` names other schedulers; `rules` are what the cluster's own settings say of each job. `InputError` as of
-    `observed.observed` and `simulate`, or if a tenant whose jobs all wait has no share.
+    `what_if` names other schedulers; `rules` are what the cluster's own settings say about each job. `InputError` as in
+    `observed.observed` and `simulate`, or if a tenant whose jobs are all waiting has no share.
     """
     trace = with_those_who_wait(trace)
     was, runs = observed(trace, cluster), recorded_runs(trace)
@@ -114,7 +114,7 @@ def audit(
     try:
         common, aside = split_off_impossible(trace, cluster, rules=rules)
     except InputError as error:
-        hint = "take larger tenants (--tenant), or give the nodes that there are (--nodes)"
+        hint = "use larger tenants (--tenant), or give the true number of nodes (--nodes)"
         raise InputError(f"{error}; {hint}") from None
     theirs = None if rules is None else rules.of(np.flatnonzero(np.isin(trace.job_id, common.job_id)))
     shown = _of(was, common) if len(aside) else was
@@ -122,7 +122,7 @@ def audit(
     results = {AS_IT_WAS: _without_log(shown)}
     was = _without_log(was) if len(aside) else results[AS_IT_WAS]
     del who, runs, shown
-    # beside jobs that the others cannot run, all would wait longer: they are compared without
+    # jobs that the others cannot run would make all jobs wait longer, so the comparison leaves them out
     others = [get_policy(name) for name in dict.fromkeys(what_if) if name != own.name]
     for policy in (own, *others):
         result = simulate(common, cluster, policy, settings=settings, keep_log=trace.span < SHORT, rules=theirs)
@@ -158,27 +158,27 @@ def audit(
 
 
 def with_those_who_wait(trace: Trace) -> Trace:
-    """The trace with the tenants, too, whose jobs all wait still; `InputError` unless all shares are equal."""
+    """Add tenants whose jobs are all still waiting; `InputError` unless all shares are equal."""
     aside = recorded.still_waiting(trace)
     lacking = sorted(set(aside["tenant"]) - set(trace.tenants))
     if not lacking:
         return trace
     weights = dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True))
     if len(set(weights.values())) > 1 or trace.tree is not None:
-        raise InputError(f"{trace.name}: tenant {lacking[0]!r} has a job that waits still, and no share; give it one")
+        raise InputError(f"{trace.name}: tenant {lacking[0]!r} has a waiting job but no share; give it one (--weights)")
     one = trace.tenant_weight[0]
     return trace.with_weights(weights | dict.fromkeys(lacking, float(one)))
 
 
 def _longest(wait: FloatArray, tenant: IntArray) -> IntArray:
-    """The longest waits of all, and of each tenant; the longest first."""
+    """Return the rows of the longest waits of all, and of each tenant, the longest first."""
     order = np.argsort(-wait, kind="stable")
     rank = pd.Series(order).groupby(tenant[order]).cumcount().to_numpy()
     return order[(np.arange(len(order)) < STARVED) | (rank < PER_TENANT)]
 
 
 def _of(result: Result, trace: Trace) -> Result:
-    """A result's rows of some jobs."""
+    """Return a result restricted to the jobs of `trace`."""
     assert result.grants is not None
     jobs = result.jobs[result.jobs["job_id"].isin(trace.job_id)].reset_index(drop=True)
     grants = result.grants[result.grants["job_id"].isin(trace.job_id)].reset_index(drop=True)
@@ -186,7 +186,7 @@ def _of(result: Result, trace: Trace) -> Result:
 
 
 def _without_log(result: Result) -> Result:
-    """What the tables need of a simulation: of a large log, the rest fills the memory."""
+    """Drop what the tables do not need from a result: in a large log, the rest fills the memory."""
     return dataclasses.replace(
         result, jobs=result.jobs[KEPT], grants=None, placements=None, timeline=result.timeline.head(0)
     )
@@ -195,7 +195,7 @@ def _without_log(result: Result) -> Result:
 def _lease_terms(
     trace: Trace, cluster: Cluster, settings: Settings, rules: Rules | None, known: Mapping[float, Result]
 ) -> tuple[pd.DataFrame, str]:
-    """What `recommended_term` reads of ASTRAEA under several lease terms, some of them `known`, and what it says."""
+    """Simulate ASTRAEA under several lease terms, some of them `known`; return the table and the recommendation."""
     busy = float(trace.duration.sum())
     rows: list[tuple[float, ...]] = []
     for term in TERMS:
@@ -207,14 +207,14 @@ def _lease_terms(
     table = pd.DataFrame(rows, columns=["lease_term", *FIGURES])
     if len(table[FIGURES].drop_duplicates()) == 1:
         return table, (
-            f"From {table['lease_term'].min():g} s on, the lease term makes no difference to these jobs: nobody who "
-            "ran that long had to give way. A log with longer jobs would tell more."
+            f"From {table['lease_term'].min():g} s on, the lease term makes no difference to these jobs: no job that "
+            "ran that long had to give way. A log with longer jobs would say more."
         )
     return table, recommended_term(table)[1]
 
 
 def anonymous(trace: Trace) -> Trace:
-    """The same log with letters for tenants, and numbers for users and jobs, in their order: always the same names."""
+    """Replace tenants by letters, users and jobs by numbers, in their order, so always by the same names."""
     owners = set(trace.tenants) | set(recorded.still_waiting(trace)["tenant"])
     digits = len(str(len(owners)))
     letters = [f"T{k:0{digits}d}" for k in range(1, len(owners) + 1)]
@@ -226,7 +226,7 @@ def anonymous(trace: Trace) -> Trace:
 
 
 def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Trace:
-    """The same log with other names, that of its history too."""
+    """Return the same log with other names, also in its history."""
     aside = trace.excluded_jobs
     number = len(trace) + len(aside)
     ids = np.array([f"{k:0{len(str(number))}d}" for k in range(1, number + 1)], dtype=object)
@@ -234,7 +234,7 @@ def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Tr
     for column, names in (("tenant", tenant), ("user", people)):
         if column in aside:
             changes["excluded_jobs"][column] = aside[column].astype(object).map(names).fillna("another")
-    if "detail" in aside:  # what could not be read may be a name
+    if "detail" in aside:  # unreadable text may be a name
         changes["excluded_jobs"]["detail"] = np.where(aside["detail"] == "", "", "?")
     if trace.recorded is not None:
         job = dict(zip(trace.job_id, ids, strict=False))
@@ -254,7 +254,7 @@ def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Tr
 
 
 def _without_names(details: pd.DataFrame, tenant: dict[str, str], people: dict[str, str]) -> pd.DataFrame:
-    """The details with other names of accounts, users and nodes."""
+    """Return the details with other names of accounts, users and nodes."""
     lists = {text: hosts_of(text) for text in details["node_list"].unique()}
     nodes = {name: f"n{k}" for k, name in enumerate(sorted(set().union(*lists.values())), 1)}
     accounts = {name: f"account {k}" for k, name in enumerate(sorted(set(details["account"]) - set(tenant)), 1) if name}

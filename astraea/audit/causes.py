@@ -1,21 +1,21 @@
-"""Why a job waited, from the starts and ends of all others.
+"""Causes of waits, from the starts and ends of all other jobs.
 
-Every moment of a wait has one cause, the first of these that is true:
+Every moment of a wait has one cause, the first of these that applies:
 
-- `QUOTA`: with the job, a limit that is known (`Rules.cap`) would be passed. Where none are known: enough GPUs are
-  free, but with the job its tenant would have more than its quota, in a log in which no tenant ever had more than that:
-  the quotas are walls.
-- `ORDER`: the gang surely has room (so many GPUs are free that some nodes must have it), but does not start: they are
+- `QUOTA`: with the job, a known limit (`Rules.cap`) would be exceeded. If no limits are known: enough GPUs are free,
+  but with the job its tenant would exceed its quota, in a log in which no tenant ever exceeded its quota, so quotas
+  seem to be hard limits.
+- `ORDER`: the gang must have room (so many GPUs are free that some nodes must fit it), but does not start: the GPUs are
   kept for a job ahead of it.
-- `GANG`: enough GPUs are free, but not so many that the gang must have room: they lie on nodes that it cannot have
-  together, or are kept for another job; a log does not tell which.
-- `SHARE`, `BACKFILL`: enough GPUs would be free if nobody who came later had been started. Where most of what they hold
-  belongs to other tenants that had used less for their share by then, fair share passed the job over; otherwise the
-  order of the queue, or backfill, did.
-- `QUEUE`: those that came before hold too much.
+- `GANG`: enough GPUs are free, but not so many that the gang must have room: they are on nodes that it cannot have
+  together, or are kept for another job; a log does not show which.
+- `SHARE`, `BACKFILL`: enough GPUs would be free if no later job had been started. If most of those GPUs belong to other
+  tenants that had used less for their share by then, fair share passed the job over; otherwise the order of the queue,
+  or backfill, did.
+- `QUEUE`: jobs that came before hold too many GPUs.
 
-The cause of a wait is the one that lasted longest. What is not in a log is not known: dependencies, reservations,
-broken nodes, and priorities that people were given.
+The cause of a wait is the one that lasted longest. Dependencies, reservations, broken nodes and priorities given by
+hand are not in a log, so they are unknown here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from astraea.traces.trace import Trace
 
 
 class Cause(StrEnum):
-    """What a job waited for."""
+    """Causes of a wait."""
 
     QUOTA = "own quota or limit"
     ORDER = "kept back for a job ahead"
@@ -55,9 +55,9 @@ def causes(
 ) -> pd.DataFrame:
     """Find out why some jobs waited.
 
-    `runs` are those of `observed.recorded_runs`, `rules` those of the cluster if they are known, `who` rows of
-    `recorded.waits`, of which those are left out that did not wait. The columns are job_id, tenant, demand [GPU],
-    since, until, wait [s], still, cause, the seconds of each cause, and the sentence `why`.
+    `runs` are those of `observed.recorded_runs`, `rules` those of the cluster if known, and `who` rows of
+    `recorded.waits`; jobs that did not wait are left out. The columns are job_id, tenant, demand [GPU], since, until,
+    wait [s], still, cause, the seconds of each cause, and the sentence `why`.
     """
     log = Log(trace, runs, cluster, rules)
     rows = [_explained(log, wait) for wait in who[who["until"] > who["since"]].itertuples()]
@@ -66,7 +66,7 @@ def causes(
 
 
 def _explained(log: Log, w: Any) -> dict[str, object]:
-    """One wait, a row of `recorded.waits`."""
+    """Explain one wait, a row of `recorded.waits`."""
     trace, t = log.trace, int(w.tenant)
     lo, hi = (int(np.searchsorted(log.time, at, side="right")) for at in (w.since, w.until))
     hi = max(int(np.searchsorted(log.time, w.until, side="left")), lo)
@@ -82,7 +82,7 @@ def _explained(log: Log, w: Any) -> dict[str, object]:
     job = None if w.still else int(w.later) - 1
     sure = log.has_room(int(w.demand), job, free)
     walled = log.walled(t, int(w.demand), job, times[:-1])
-    if log.rules is None:  # a guess, which explains nothing but GPUs that are free
+    if log.rules is None:  # only a guess: it applies only while enough GPUs are free
         walled &= room
     overtaken = ~room & ~walled & (free + passed >= w.demand)
     masks = {
@@ -106,10 +106,10 @@ def _explained(log: Log, w: Any) -> dict[str, object]:
 
 
 def _poorer(log: Log, w: Any, lo: int, hi: int, later: BoolArray, owners: IntArray) -> BoolArray:
-    """Which events of later jobs are of another tenant that had used less for its weight when its job started."""
+    """Return which events of later jobs are of another tenant that had used less for its weight at the job's start."""
     jobs, time, t = log.job[lo:hi], log.time[lo:hi], int(w.tenant)
     _, first, of = np.unique(jobs, return_index=True, return_inverse=True)
-    started = time[first][of]  # of a later job, the first event since the wait began
+    started = time[first][of]  # first event of each later job since the wait began
     out = np.zeros(hi - lo, dtype=bool)
     for other in set(owners[later].tolist()) - {t}:
         rows = np.flatnonzero(later & (owners == other))
@@ -121,10 +121,10 @@ def _sentence(
     log: Log, w: Any, cause: Cause, seconds: float, free: IntArray, lasts: FloatArray, started: IntArray,
     poorly: IntArray,
 ) -> str:  # fmt: skip
-    """What held a job up, with names and numbers.
+    """Return a sentence with names and numbers about what held a job up.
 
-    `free` GPUs were free while it lasted, each for `lasts` [s]; `started` and `poorly` are the starts of later jobs, in
-    the log's order, and those of tenants that had used less.
+    `free` are the GPUs that were free meanwhile, each number for `lasts` [s]; `started` are the starts of later jobs,
+    in the log's order, and `poorly` those of tenants that had used less.
     """
     trace = log.trace
     wait = duration_text(float(w.until - w.since))
@@ -135,12 +135,12 @@ def _sentence(
         mean = round(float(np.average(free, weights=lasts)))
         if cause is Cause.QUOTA:
             if log.rules is not None:
-                return f"{head}: for {long}, a limit of Slurm would have been passed with it, while {_were(mean)} free"
+                return f"{head}: for {long}, it would have exceeded a limit of Slurm, while {_were(mean)} free"
             tenant, quota = trace.tenants[int(w.tenant)], _gpus(int(log.quota[int(w.tenant)]))
-            more = f"but with it {tenant} would have had more than its quota of {quota}"
+            more = f"but with it {tenant} would have exceeded its quota of {quota}"
             return f"{head}: for {long}, {_were(mean)} free on average, {more}"
         if cause is Cause.ORDER:
-            room = f"it had room, as {_were(mean)} free on average"
+            room = f"it had room ({_were(mean)} free on average)"
             return f"{head}: for {long}, {room}, but was kept back{_ahead(log, w)}"
         nodes = "nodes that its gang could not have together"
         if not w.still and trace.details is not None and (asked := trace.details["constraint"].iloc[w.later - 1]):
@@ -153,7 +153,7 @@ def _sentence(
         number = int(log.in_order[log.job[started]].sum())
         later += f" ({number} in order of priority, {len(started) - number} by backfill)"
     if cause is Cause.BACKFILL:
-        return f"{head}: for {long}, it would have had room but for {later}"
+        return f"{head}: for {long}, it would have had room without {later}"
     tenant, first = trace.tenants[int(w.tenant)], int(poorly[np.argmax(log.gpus[poorly])])
     j, then = int(log.job[first]), log.time[first : first + 1]
     ours, theirs = (float(log.usage(t, then)[0]) for t in (int(w.tenant), int(trace.tenant[j])))
@@ -173,7 +173,7 @@ def _were(number: int) -> str:
 
 
 def _holders(log: Log, w: Any) -> str:
-    """Who held most when the job came, and how many were ahead of it."""
+    """Return which tenants held most GPUs when the job came, and how many jobs were ahead of it."""
     trace = log.trace
     held = np.array([int(log.held(t, np.array([w.since]))[0]) for t in range(len(trace.tenants))])
     order = [t for t in np.argsort(-held, kind="stable") if held[t] > 0][:NAMED]
@@ -189,7 +189,7 @@ def _is(number: int) -> str:
 
 
 def _before(log: Log, w: Any) -> IntArray:
-    """Jobs that came before, waited when the job came, and started before it."""
+    """Return the jobs that came before, waited when the job came, and started before it."""
     lo, hi = np.searchsorted(log.time, [w.since, w.until], side="right")
     started = log.job[lo:hi][log.gpus[lo:hi] > 0]
     ahead: IntArray = np.unique(started[started < w.later - 1])
@@ -197,20 +197,20 @@ def _before(log: Log, w: Any) -> IntArray:
 
 
 def _ahead(log: Log, w: Any) -> str:
-    """The largest of those that waited when the job came and started before it."""
+    """Return the largest of the jobs that waited when the job came and started before it."""
     ahead = _before(log, w)
     if len(ahead) == 0:
-        return ", though no other job that came before it was waiting"
+        return ", although no job that came before it was waiting"
     j = int(ahead[np.argmax(log.trace.demand[ahead])])
     owner, demand = log.trace.tenants[log.trace.tenant[j]], int(log.trace.demand[j])
     name = f"{log.trace.job_id[j]} of {owner} ({_gpus(demand)})"
     if len(ahead) == 1:
-        return f" behind a job that had come before, {name}"
-    return f" behind {counted(len(ahead), 'job')} that had come before, the largest {name}"
+        return f" behind an earlier job, {name}"
+    return f" behind {counted(len(ahead), 'earlier job')}, the largest {name}"
 
 
 def _largest(log: Log, started: IntArray) -> str:
-    """The largest of some jobs by GPUs."""
+    """Return the largest jobs by GPUs."""
     jobs = log.job[started]
     order = jobs[np.argsort(-log.trace.demand[jobs], kind="stable")][:NAMED]
     names = ", ".join(f"{log.trace.job_id[j]} of {log.trace.tenants[log.trace.tenant[j]]}" for j in order)

@@ -1,4 +1,4 @@
-"""What changed since the last audit: by tenant, waits, what was owed against what was got, utilization and causes."""
+"""Changes since the last audit: waits, GPU-time owed and got, utilization and causes, by tenant."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from astraea.core.units import SECONDS, duration_text, unit_for
 from astraea.traces.readers.table import read_json
 
 NOTED: Final = 3
-"""Tenants whose waits changed most, of which a sentence each is said."""
+"""Number of tenants with a sentence, those whose waits changed most."""
 
 OF_TENANT: Final = ("wait", "got", "owed", "rho")
 """Figures of a tenant: average wait [s], GPU-time got and owed [GPU-h], and their ratio."""
 
 Figures = Mapping[str, Any]
-"""What an audit is compared by, as JSON has it: see `figures`."""
+"""Figures by which audits are compared, as in the JSON: see `figures`."""
 
 
 def figures(found: Audit) -> dict[str, Any]:
-    """Take from an audit what the next one is compared with; an undefined figure is None.
+    """Return the figures of an audit with which the next one is compared; an undefined figure is None.
 
-    Of the log: trace, from, until, average_wait [s], utilization; `OF_TENANT` by tenant; seconds of explained waits by
+    For the log: trace, from, until, average_wait [s], utilization; `OF_TENANT` by tenant; seconds of explained waits by
     cause.
     """
     origin, months = found.trace.origin, found.by_month
@@ -59,7 +59,7 @@ def read_last(path: Path) -> Figures:
     told = read_json(path)
     last = told.get("figures") if isinstance(told, dict) else None
     if not isinstance(last, dict):
-        raise InputError(f"{path}: expected the audit.json of an earlier audit, which has an object 'figures'")
+        raise InputError(f"{path}: expected the audit.json of an earlier audit, with an object 'figures'")
     for name in ("tenants", "causes"):
         if not isinstance(last.get(name), dict):
             raise InputError(f"{path}: figures.{name} must be an object, got {last.get(name)!r:.60}")
@@ -76,7 +76,7 @@ def read_last(path: Path) -> Figures:
 
 
 def changes(last: Figures, now: Figures) -> list[str]:
-    """What changed, the whole first, then the tenants whose waits changed most, and the largest cause."""
+    """Return what changed, the whole log first, then the tenants whose waits changed most, then the largest cause."""
     when = f" ({last['from']} to {last['until']})" if last.get("from") else ""
     old, new = last["average_wait"], now["average_wait"]
     by = f" ({100 * (new / old - 1):+.0f} %)" if old else ""
@@ -90,28 +90,28 @@ def changes(last: Figures, now: Figures) -> list[str]:
     for tenant in moved[moved > 0].index[:NOTED]:
         row = both.loc[tenant]
         lines.append(
-            f"{tenant} waited {_time(row['wait_now'])} on average, {_time(row['wait_last'])} before, and got "
-            f"{_part(row['rho_now'])} of what it was owed, {_part(row['rho_last'])} before."
+            f"{tenant} now waits {_time(row['wait_now'])} on average, after {_time(row['wait_last'])} before, and got "
+            f"{_part(row['rho_now'])} of what it was owed, after {_part(row['rho_last'])} before."
         )
     causes, were = _shares(now), _shares(last)
     if len(causes) and len(were):
         first, was = str(causes.idxmax()), str(were.idxmax())
         same = f"is still “{first}”" if was == first else f"was “{was}” and is “{first}”"
         lines.append(
-            f"The largest cause of waiting {same}, with {_part(causes[first])} of the time of the waits that were "
-            f"explained, {_part(were.get(first, 0.0))} before."
+            f"The largest cause of waiting {same}, with {_part(causes[first])} of the explained waiting time, after "
+            f"{_part(were.get(first, 0.0))} before."
         )
     for what, names in (("new", after.index.difference(before.index)),
-                        ("not in this log any more", before.index.difference(after.index))):  # fmt: skip
+                        ("no longer in this log", before.index.difference(after.index))):  # fmt: skip
         if len(names):
             lines.append(f"Tenants that are {what}: {', '.join(map(str, names))}.")
     if NAMELESS in (last.get("trace"), now["trace"]):
-        lines.append("Names were replaced by letters, which are the same tenants only if both logs have the same ones.")
+        lines.append("Names are replaced by letters, which stand for the same tenants only if both logs have the same.")
     return lines
 
 
 def changed(last: Figures, now: Figures) -> dict[str, Any]:
-    """Make the section of the page: what changed, in words and by tenant and cause."""
+    """Make the section of the page: changes in words, and by tenant and cause."""
     tenants = pd.concat([_tenants(last).add_suffix(" before"), _tenants(now).add_suffix(" now")], axis=1).sort_index()
     unit = unit_for(float(tenants[["wait now", "wait before"]].max().max()))
     columns = {
@@ -127,7 +127,7 @@ def changed(last: Figures, now: Figures) -> dict[str, Any]:
     ]  # fmt: skip
     shares = pd.DataFrame({"before [%]": _shares(last), "now [%]": _shares(now)}).fillna(0.0) * 100
     if len(shares):
-        parts += ["What the explained waits were for, in percent of their time:",
+        parts += ["Causes of the explained waits, in percent of their time:",
                   table_of(shares.round(0).rename_axis("cause").reset_index())]  # fmt: skip
     return section("What changed since the last audit", *parts)
 
@@ -138,7 +138,7 @@ def _tenants(of: Figures) -> pd.DataFrame:
 
 
 def _shares(of: Figures) -> pd.Series[float]:
-    """Part of the explained time of each cause; nothing if nobody waited."""
+    """Return each cause's part of the explained time; empty if no job waited."""
     total = sum(of["causes"].values())
     parts = {cause: seconds / total for cause, seconds in of["causes"].items() if total > 0}
     return pd.Series(list(parts.values()), index=list(parts), dtype=float)

@@ -1,4 +1,4 @@
-"""The audit as history: waits, and what was owed and attained, by tenant and month."""
+"""The audit over time: waits, and GPU-time owed and attained, by tenant and month."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ MONTH: Final = 30 * DAY
 """Length of a month of a log without dates [s]."""
 
 COLUMNS: Final = {
-    "jobs": "of the month's jobs, those that started", "waiting": "those that wait still at the end of the log",
+    "jobs": "of the month's jobs, those that started", "waiting": "those still waiting at the end of the log",
     "mean_wait": "s", "median_wait": "s", "longest_wait": "s", "owed": "GPU-h", "attained": "GPU-h",
 }  # fmt: skip
-"""What `by_month` tells of each tenant and month, besides their names."""
+"""Columns of `by_month` for each tenant and month, besides their names."""
 
 
 def by_month(
     trace: Trace, waits: pd.DataFrame, was: Result, quota: dict[str, float], waiting: pd.DataFrame, end: float
 ) -> pd.DataFrame:
-    """Waits, GPU-time owed and GPU-time attained of each tenant in each calendar month until `end` [s].
+    """Return waits, GPU-time owed and GPU-time attained of each tenant in each calendar month until `end` [s].
 
-    `waits` are those of `recorded.waits`: a job counts in the month in which it was submitted, and one that waits still
-    with its wait so far. `was`, `quota` and `waiting` are as for `scenarios.owed`. The columns are month, tenant and
-    `COLUMNS`; waits of a tenant that submitted nothing are NaN.
+    `waits` are those of `recorded.waits`: a job counts in the month in which it was submitted; one that is still
+    waiting counts with its wait so far. `was`, `quota` and `waiting` are as in `scenarios.owed`. The columns are month,
+    tenant and `COLUMNS`; waits of a tenant that submitted nothing are NaN.
     """
     bounds, names = months(trace.origin, end)
     table = scenarios.owed(was, quota, bounds, waiting)
@@ -51,7 +51,7 @@ def by_month(
 
 
 def months(origin: pd.Timestamp | None, end: float) -> tuple[FloatArray, list[str]]:
-    """Bounds [s] and names of the calendar months of a log that ends at `end` [s]; of 30 days each without a date."""
+    """Return bounds [s] and names of the calendar months of a log that ends at `end` [s]; 30 days if undated."""
     if origin is None:
         bounds = np.append(np.arange(0.0, max(end, 1.0), MONTH), max(end, 1.0))
         return bounds, [str(k) for k in range(1, len(bounds))]

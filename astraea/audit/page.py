@@ -1,4 +1,4 @@
-"""An audit as a page, and the tables behind it."""
+"""The audit as a web page, and the tables behind it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from astraea.core.text import counted
 from astraea.core.units import duration_text
 
 FAR: Final = 0.25
-"""A replay whose average wait is further from the log than this part of it is no ground for a choice."""
+"""If the replayed average wait differs from the log by more than this part, no scheduler is recommended."""
 
 
 def write(found: Audit, shares: str, folder: Path, more: Sequence[dict[str, Any]] = ()) -> None:
     """Write ``index.html``, a CSV file for each table, ``audit.json`` and ``audit.prom`` into an existing folder.
 
-    `shares` says where the shares come from, in a sentence; `more` are further sections of the page, made by
+    `shares` is a sentence about the origin of the shares; `more` are further sections of the page, made by
     `parts.section`, which follow the first one.
     """
     tables = {
@@ -69,7 +69,7 @@ def write(found: Audit, shares: str, folder: Path, more: Sequence[dict[str, Any]
 
 
 def short(found: Audit, shares: str) -> list[str]:
-    """The findings, most important first."""
+    """Return the findings as sentences, most important first."""
     lines = [sections.unread(found)] if sections.is_much(found.trace) else []
     lines += [f"{_who(found)} {shares}".strip(), *_gap(found)]
     if len(found.causes):
@@ -77,8 +77,7 @@ def short(found: Audit, shares: str) -> list[str]:
         share = 100 * weight.iloc[0] / weight.sum()
         lines.append(
             f"The largest cause of waiting is “{weight.index[0]}”, with {share:.0f} % of the time of the "
-            f"{counted(len(found.causes), 'wait')} that {'was' if len(found.causes) == 1 else 'were'} explained (the "
-            "longest of each tenant)."
+            f"{counted(len(found.causes), 'explained wait')} (the longest of each tenant)."
         )
     lines += [found.calibration.sentence, change(found)]
     few = int(found.overview["jobs"].min())
@@ -88,7 +87,7 @@ def short(found: Audit, shares: str) -> list[str]:
 
 
 def _who(found: Audit) -> str:
-    """The tenants that got least and most of what they were owed."""
+    """Return a sentence about the tenants that got least and most of what they were owed."""
     whole = found.owed[(found.owed["period"] == 0) & found.owed["rho"].notna()].sort_values("rho", kind="stable")
     if not len(whole):
         return ""
@@ -100,7 +99,7 @@ def _who(found: Audit) -> str:
 
 
 def _gap(found: Audit) -> list[str]:
-    """The period in which a tenant lacked most of what it was owed, if there is one."""
+    """Return a sentence about the period in which a tenant fell furthest short of what it was owed, if there is one."""
     parts = found.owed[found.owed["period"] > 0]
     row = parts.iloc[int((parts["owed"] - parts["got"]).to_numpy().argmax())]
     if parts["period"].max() < 2 or row["owed"] - row["got"] < 1e-6:
@@ -114,16 +113,16 @@ def _gap(found: Audit) -> list[str]:
 
 
 def change(found: Audit) -> str:
-    """What to change first: the largest thing that the log and the simulations agree on."""
+    """Return what to change first: the largest improvement that the log and the simulations agree on."""
     if not found.calibration.waited:
-        return "Nobody waited, so there is nothing to change."
+        return "No job waited, so there is nothing to change."
     if abs(found.calibration.error) > FAR:
         mend = (
-            "Before you choose a scheduler by this page, mend the replay: it is too far from the log. Give the "
-            "settings of the cluster (--slurm-conf), or the scheduler that it has (--scheduler, --param)."
+            "Improve the replay before you choose a scheduler from this page: it is too far from the log. Give the "
+            "settings of the cluster (--slurm-conf), or its scheduler (--scheduler, --param)."
         )
         if found.left_out > 0.05 * len(found.trace):
-            mend += " Jobs larger than the whole share of their tenant are not in it: take larger tenants (--tenant)."
+            mend += " It leaves out jobs larger than the whole share of their tenant: use larger tenants (--tenant)."
         return mend
     table = found.gains.sort_values("gain", ascending=False, kind="stable")
     table = table[(table["low"] > 0) & (table["over_log"] > 0)]
@@ -131,21 +130,20 @@ def change(found: Audit) -> str:
         first = table.iloc[0]
         name, gain, low, high = str(first["scheduler"]), *(100 * float(first[c]) for c in ("gain", "low", "high"))
         waiting = float(first["more_waiting"])
-        needs = "Its leases interrupt jobs, so they must be able to save their state and resume."
+        needs = "Its leases interrupt jobs, so jobs must be able to save their state and resume."
         return (
-            f"Change the scheduler first: under {label_of(name)}, {gain:.1f} percentage points fewer of the jobs "
-            f"that are owed GPU-time would have sharing loss (95 % interval {low:.1f} to {high:.1f}) than under the "
-            f"cluster's own scheduler, and the average wait would be {duration_text(abs(waiting))} "
-            f"{'longer' if waiting > 0 else 'shorter'}."
+            f"Change the scheduler first: compared with the cluster's own, {label_of(name)} would lower the share of "
+            f"jobs with sharing loss by {gain:.1f} percentage points (95 % interval {low:.1f} to {high:.1f}), and the "
+            f"average wait would be {duration_text(abs(waiting))} {'longer' if waiting > 0 else 'shorter'}."
             f"{f' {needs}' if first['leases'] else ''}"
         )
     weight = sections.time_by_cause(found)
     if weight.get(str(Cause.GANG), 0.0) + weight.get(str(Cause.ORDER), 0.0) > 0.5 * weight.sum():
         return (
-            "Most of the waiting is for GPUs that are free: ask for shorter time limits, so that backfill can use "
-            "them, and pack small jobs onto as few nodes as possible."
+            "Most jobs wait although enough GPUs are free: ask users for shorter time limits, so that backfill can use "
+            "those GPUs, and pack small jobs onto as few nodes as possible."
         )
-    return "Nothing stands out: no scheduler that was tried leaves clearly fewer jobs with sharing loss than yours."
+    return "Nothing stands out: none of the schedulers tried leaves clearly fewer jobs with sharing loss than yours."
 
 
 def all_sections(found: Audit, shares: str, more: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Parts of a page, as its template takes them: sections, tables, and pictures inside the page."""
+"""Parts of a page, in the form that its template takes: sections, tables, and embedded pictures."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from astraea.core.units import SECONDS, unit_for
 from astraea.plots import charts
 
 UNFOLDED: Final = 10
-"""Rows that a long table shows at once."""
+"""Number of rows of a long table that are shown at once."""
 
 Part = str | dict[str, Any]
-"""A paragraph, or the lines of a list, the columns and rows of a table, the source of a picture and what it shows."""
+"""A paragraph; or a dictionary with the lines of a list, the columns and rows of a table, or an image and its text."""
 
 
 def section(title: str, *parts: Part) -> dict[str, Any]:
-    """A section with a title, and an address made of it."""
+    """Return a section with a title, and an anchor made from it."""
     return {"id": title.lower().replace(" ", "-").replace(",", ""), "title": title, "parts": list(parts)}
 
 
 def figure_of(fig: Figure, text: str) -> Part:
-    """A picture, an SVG inside the page, with what it shows; the figure is closed."""
+    """Return a picture as an SVG inside the page, with its description; the figure is closed."""
     buffer = io.BytesIO()
     with charts.style():
         fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
@@ -38,7 +38,7 @@ def figure_of(fig: Figure, text: str) -> Part:
 
 
 def table_of(table: pd.DataFrame) -> Part:
-    """A table, with its cells as text; of a long one, all but the first rows are folded."""
+    """Return a table with its cells as text; in a long table, all but the first rows are folded."""
     columns = [str(column) for column in table]
     cells = [cells_of(table.iloc[:, k]) for k in range(len(columns))]
     rows = list(zip(*cells, strict=True))
@@ -47,7 +47,7 @@ def table_of(table: pd.DataFrame) -> Part:
 
 
 def cells_of(column: pd.Series[Any]) -> list[str]:
-    """A column as text, its numbers with as many places as tell the largest to three digits."""
+    """Return a column as text; its numbers have as many decimals as show the largest with three digits."""
     if not pd.api.types.is_numeric_dtype(column):
         return column.astype(str).tolist()
     if pd.api.types.is_integer_dtype(column):
@@ -60,12 +60,12 @@ def cells_of(column: pd.Series[Any]) -> list[str]:
 
 
 def label_of(scheduler: str) -> str:
-    """A scheduler's name without mathematics."""
+    """Return a scheduler's name without mathematics."""
     return re.sub(r"\$_\{\\mathrm\{(\w+)\}\}\$", r" \1", charts.look(scheduler).label)
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """Columns as people call them, with units: times in one that suits the column, shares in percent."""
+    """Rename columns for readers, with units: times in a unit that suits the column, shares in percent."""
     names = [str(column) for column in table]
     shares = [c for c in names if c in ("sharing_loss", "utilization", "overhead_share")]
     times = [c for c in names if c.endswith(("_wait", "_jct"))]
@@ -76,7 +76,7 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     units = dict.fromkeys(shares, " [%]") | {c: f" [{unit[c]}]" for c in times} | {"lease_term": " [s]"}
     words = {
         "average_jct": "average JCT",
-        "utilization": "in use until the last submission",
-        "overhead_share": "checkpoints and restarts, of the JCT",
+        "utilization": "GPU-time in use until the last submission",
+        "overhead_share": "checkpoints and restarts as a share of the JCT",
     }
     return shown.rename(columns={c: words.get(c, c.replace("_", " ")) + units.get(c, "") for c in names})

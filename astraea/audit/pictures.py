@@ -13,14 +13,14 @@ from astraea.core.units import SECONDS, unit_for
 from astraea.plots import charts
 
 WIDTH: Final = 5.4
-"""[inch]; letters are legible on a telephone, and not too large on a screen."""
+"""Width of a picture [inch]: text is legible on a telephone and not too large on a screen."""
 
 LONGEST: Final = 20
-"""Letters of a name that are shown."""
+"""Most letters of a name that are shown."""
 
 
 def load(table: pd.DataFrame, gpus: int, origin: pd.Timestamp | None = None) -> Figure:
-    """GPUs held, and waited for, over time; `table` is that of `scenarios.over_time`, `origin` the date of second 0."""
+    """Plot GPUs held and waited for over time; `table` is from `scenarios.over_time`, `origin` the date of second 0."""
     fig, axes = charts.panels(rows=2, width=WIDTH, height=1.5)
     unit = unit_for(float(table["time"].max()))
     at: Any = table["time"].to_numpy() / SECONDS[unit]
@@ -47,7 +47,7 @@ def load(table: pd.DataFrame, gpus: int, origin: pd.Timestamp | None = None) -> 
 
 
 def fairness(table: pd.DataFrame, period: str) -> Figure:
-    """Each tenant's GPU-time over what it was owed, period by period; `table` is that of `scenarios.owed`."""
+    """Plot each tenant's GPU-time over what it was owed, by period; `table` is that of `scenarios.owed`."""
     parts = table[table["period"] > 0]
     tenants = sorted(parts["tenant"].unique())
     wide = parts.set_index(["period", "tenant"])["rho"].unstack(0).reindex(tenants)  # noqa: PD010
@@ -67,7 +67,7 @@ def fairness(table: pd.DataFrame, period: str) -> Figure:
 
 
 def waits(table: pd.DataFrame, by: str, replay: str) -> Figure:
-    """Average wait of each class under each scheduler, of `scenarios.waits_by`; `replay` is the cluster's own."""
+    """Plot the average wait per class and scheduler (`scenarios.waits_by`); `replay` is the cluster's own."""
     classes, names = list(dict.fromkeys(table[by])), list(dict.fromkeys(table["scheduler"]))
     unit = unit_for(float(table["mean"].max()))
     length = SECONDS[unit]
@@ -76,7 +76,7 @@ def waits(table: pd.DataFrame, by: str, replay: str) -> Figure:
         part = table[table["scheduler"] == name].set_index(by).reindex(classes)
         y = np.arange(len(classes)) + (k - (len(names) - 1) / 2) * 0.8 / len(names)
         here = charts.look(name, k)
-        color = "#222222" if k == 0 else here.color  # as it was
+        color = "#222222" if k == 0 else here.color  # the first is the log itself
         label = f"{here.label}, replayed" if name == replay else here.label
         ax.hlines(y, part["low"] / length, part["high"] / length, color=color, linewidth=1)
         ax.plot(part["mean"] / length, y, here.marker, color=color, markersize=4, label=label)
@@ -93,6 +93,6 @@ def waits(table: pd.DataFrame, by: str, replay: str) -> Figure:
 
 
 def _short(name: str) -> str:
-    """A name that leaves room for the picture, without mathematics in it."""
+    """Return a name that leaves room for the picture, without mathematics in it."""
     short = name if len(name) <= LONGEST else f"{name[: LONGEST - 9]}…{name[-8:]}"  # the end tells names apart
     return short.replace("$", r"\$")

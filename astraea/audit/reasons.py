@@ -1,15 +1,15 @@
-"""The causes that a log's starts and ends tell, beside the reasons that Slurm itself gave.
+"""Comparison of the causes from a log's starts and ends with the reasons that Slurm itself gave.
 
-Slurm keeps of every job, also of one that ran, the last reason for which it waited that was not Priority or Resources
-(`Reason` of sacct). What of it can be compared:
+For every job, also for one that ran, Slurm keeps the last reason for waiting that was not Priority or Resources
+(`Reason` of sacct). It can be compared as follows:
 
-- No reason: the queue, that is Priority or Resources. Every cause but `Cause.QUOTA` agrees.
+- No reason: the queue, that is Priority or Resources. Every cause except `Cause.QUOTA` agrees.
 - A limit of an association, a QOS or a partition: `Cause.QUOTA` agrees.
 - Certain nodes are down or reserved: `Cause.GANG` agrees.
-- Licences and the like: no cause of a log of starts agrees.
-- Dependencies, begin times and holds end before a job is eligible, where its wait begins: nothing can be compared.
+- Licences and the like: no cause found from starts and ends agrees.
+- Dependencies, begin times and holds: they end before a job is eligible and its wait begins, so nothing is compared.
 
-A reason is the last one, not the longest: where the two differ, either may have lasted longer.
+Slurm's reason is the last one, not the longest: if it differs from the cause, either may have lasted longer.
 
 Source: slurm.schedmd.com/sacct.html, slurm.schedmd.com/job_reason_codes.html.
 """
@@ -28,7 +28,7 @@ from astraea.traces.trace import Trace
 
 
 class Told(StrEnum):
-    """What Slurm's reason is about."""
+    """Subject of Slurm's reason."""
 
     QUEUE = "Priority or Resources"
     LIMIT = "a limit"
@@ -53,16 +53,16 @@ AGREE: Final = {cause: (Told.QUEUE,) for cause in Cause} | {
 
 
 def told_by(reason: str) -> Told:
-    """Return what a reason of Slurm is about."""
+    """Return the subject of a reason of Slurm."""
     return next(told for told, words in _WORDS.items() if re.fullmatch(words, reason))
 
 
 def beside(found: pd.DataFrame, trace: Trace) -> pd.DataFrame:
     """Add Slurm's own reasons to the waits of `causes.causes`.
 
-    The new columns are reason (Slurm's word), told (what it is about, one of `Told`; empty where the log does not
-    tell) and shown: the cause, or what Slurm told where it does not fit the cause and is about the wait. A limit that
-    is known to have lasted for a part of the wait does not replace the cause that lasted longest.
+    The new columns are reason (Slurm's word), told (its subject, one of `Told`; empty if the log does not have it) and
+    shown: the cause, or Slurm's reason if it does not fit the cause and concerns the wait. A known limit that lasted
+    for part of the wait does not replace the cause that lasted longest.
     """
     known: dict[str, str] = {}
     if trace.details is not None and (trace.details["reason"] != "").any():
@@ -80,9 +80,9 @@ def beside(found: pd.DataFrame, trace: Trace) -> pd.DataFrame:
 
 
 def agreement(found: pd.DataFrame) -> tuple[pd.DataFrame, float, float]:
-    """Count the waits of each cause and reason; part of those that can be compared that agree, in number and in time.
+    """Count the waits of each cause and reason; return the parts of the comparable ones that agree, in number and time.
 
-    The table has a row for each cause and a column for each of `Told` that there is; both parts are NaN where nothing
+    The table has a row for each cause and a column for each `Told` that occurs; both parts are NaN if nothing
     can be compared.
     """
     known = found[found["told"] != ""]

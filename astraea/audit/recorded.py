@@ -1,4 +1,4 @@
-"""The recorded runs of a log: who waited, who held how much, and how much each tenant had used."""
+"""The recorded runs of a log: who waited, who held how many GPUs, and how much each tenant had used."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from astraea.traces.trace import Trace
 
 
 def still_waiting(trace: Trace) -> pd.DataFrame:
-    """Jobs that a log says wait still: columns job_id, tenant, demand [GPU], submit_time [s]."""
+    """Return the jobs that are still waiting at the end of a log: job_id, tenant, demand [GPU], submit_time [s]."""
     aside = trace.excluded_jobs.reindex(columns=["job_id", "tenant", "demand", "submit_time", "reason"])
     still = aside[(aside["reason"] == WAITS) & (aside["demand"] > 0)]
     return still.drop(columns="reason").astype({"demand": np.int64, "submit_time": float})
 
 
 def waits(trace: Trace, runs: pd.DataFrame) -> pd.DataFrame:
-    """Every wait for a first start, of the jobs that ran and of those that wait still.
+    """Return every wait for a first start, of jobs that ran and of jobs that are still waiting.
 
     `runs` are those of `observed.recorded_runs`. The columns are job_id, tenant (its index), demand [GPU], since and
     until (submission, and first start or the end of the log) [s], later (index of the first job that came later) and
-    still.
+    still (true if it is still waiting).
     """
     first = np.full(len(trace), np.inf)
     np.minimum.at(first, runs["job"].to_numpy(), runs["start"].to_numpy())
@@ -47,7 +47,7 @@ def waits(trace: Trace, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 class Log:
-    """The recorded runs, as steps: who holds how much, how much each tenant has used, and what limits there are.
+    """The recorded runs as steps: who holds how many GPUs, how much each tenant has used, and the limits.
 
     The limits are those of `rules`; without rules, quotas are limits where no tenant ever had more.
     """
@@ -70,18 +70,18 @@ class Log:
             for times, held in zip(self.times_of, self.held_of, strict=True)
         ]
         flags = pd.Series([""] if trace.details is None else trace.details["flags"].astype(str))
-        #: jobs that Slurm's main scheduler started, or itself when they came; None where the log does not tell
+        #: true for jobs started by Slurm's main scheduler or at submission; None if the log does not have it
         self.in_order: BoolArray | None = None
         if flags.str.contains("Sched").any():
             self.in_order = flags.str.contains("SchedMain|SchedSubmit").to_numpy()
         self.has_walls = all(held.max() <= quota for held, quota in zip(self.held_of, self.quota, strict=True))
 
     def held(self, t: int, times: FloatArray) -> IntArray:
-        """GPUs that tenant `t` holds from some times on [GPU]."""
+        """Return the GPUs that tenant `t` holds after the events at `times` [GPU]."""
         return self.held_of[t][np.searchsorted(self.times_of[t], times, side="right") - 1]
 
     def walled(self, t: int, demand: int, job: int | None, times: FloatArray) -> BoolArray:
-        """Whether one more job of tenant `t` would be above a limit at some times; `job` is None if it waits still."""
+        """Return whether one more job of tenant `t` would exceed a limit at `times`; `job` is None if still waiting."""
         if self.rules is None:
             return np.asarray(self.has_walls & (self.held(t, times) + demand > self.quota[t]))
         out = np.zeros(len(times), dtype=bool)
@@ -95,13 +95,13 @@ class Log:
         return out
 
     def _taken(self, cap: int) -> FloatArray:
-        """What all jobs together take of a limit before the first event, and after each."""
+        """Return how much of a limit all jobs together take, before the first event and after each."""
         assert self.rules is not None
         takes = np.where(self.rules.caps == cap, self.rules.takes, 0.0).sum(axis=1)
         return np.concatenate([[0.0], np.cumsum(self.change * takes[self.job])])
 
     def has_room(self, demand: int, job: int | None, free: IntArray) -> BoolArray:
-        """Whether a gang must have room however the free GPUs lie; never for one that may need certain nodes."""
+        """Return whether a gang must have room wherever the free GPUs are; false if it may need certain nodes."""
         sizes, asked = self.cluster.node_gpus, 0
         if self.rules is not None:
             sizes = sizes[self.rules.allowed[self.rules.kind[job]]] if job is not None else sizes[:0]
@@ -110,12 +110,12 @@ class Log:
             return np.zeros(len(free), dtype=bool)
         nodes = asked or -(-demand // self.cluster.gpus_per_node)
         each = -(-demand // nodes) if asked else min(demand, self.cluster.gpus_per_node)
-        # to leave no room, so many GPUs must be held on all but nodes - 1 of those that are large enough
+        # there is no room only if this many GPUs are held on all but nodes - 1 of the nodes that are large enough
         costs = np.sort(sizes[sizes >= each]) - each + 1
         return np.asarray(self.cluster.gpus - free < costs[: max(0, len(costs) - nodes + 1)].sum())
 
     def usage(self, t: int, times: FloatArray) -> FloatArray:
-        """GPU-time that tenant `t` had used by some times, for its weight [GPU-s]."""
+        """Return the GPU-time that tenant `t` had used by `times`, relative to its weight [GPU-s]."""
         k = np.searchsorted(self.times_of[t], times, side="right") - 1
         used = self.used_of[t][k] + self.held_of[t][k] * (times - self.times_of[t][k])
         found: FloatArray = used / self.trace.tenant_weight[t]

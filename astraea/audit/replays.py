@@ -1,7 +1,7 @@
-"""Replays of a log in whole seconds: several, each with other fractions of the seconds, as nobody knows the true ones.
+"""Replays of a log in whole seconds: several, each with other fractions of seconds, because the true ones are unknown.
 
-One job that starts in another order moves all that follow, so two replays that differ in nothing else start their jobs
-in about 90 % of the same order, and wait up to a tenth more or less. What they have in common is in their mean.
+One job that starts in another order moves all later jobs. Two replays that differ in nothing else therefore agree on
+the order of about 90 % of the starts, and their waits differ by up to a tenth. Their mean keeps what they agree on.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from astraea.core.units import DAY
 from astraea.traces.trace import Trace
 
 MOST: Final = 25
-"""Replays of a log, at most."""
+"""Most replays of a log."""
 
 MANY: Final = 10_000
-"""Jobs above which a log is replayed once, as chance evens out in it."""
+"""Number of jobs above which a log is replayed once, because chance evens out in it."""
 
 
 def replays(
@@ -38,7 +38,7 @@ def replays(
     found = []
     for k in range(number):
         random, n = np.random.default_rng(k), len(trace)
-        late = float(random.random() * own.parameters["interval"])  # when schedulers pass is not known either
+        late = float(random.random() * own.parameters["interval"])  # the times of scheduler passes are unknown, too
         changed = dataclasses.replace(
             trace,
             submit_time=np.sort(trace.submit_time + random.random(n)) + late,  # jobs of one second keep their order

@@ -1,4 +1,4 @@
-"""What was, and what would have been: one log under several schedulers, measured alike, and how near its replay is."""
+"""The log and its simulations under other schedulers, with the same measures, and the accuracy of its replay."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from astraea.core.units import DAY, HOUR, MINUTE, duration_text
 SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128)
 """Lower ends of the classes of gangs [GPU]."""
 
-AS_IT_WAS: Final = "as it was"
+AS_IT_WAS: Final = "as recorded"
 FEW: Final = 30
-"""Jobs below which a mean says little."""
+"""Number of jobs below which a mean says little."""
 
 NOTICED: Final = 2.0
-"""Waits up to this are the reaction of a scheduler, and no wait [s]."""
+"""Longest delay that is the scheduler's reaction and not a wait [s]."""
 
 _RESAMPLED: Final = 1000
 
 
 def wait(result: Result) -> pd.Series:
-    """Time until the first start of each job [s]."""
+    """Return the time until the first start of each job [s]."""
     return result.jobs["first_start_time"] - result.jobs["submit_time"]
 
 
 def size_of(demand: pd.Series) -> pd.Series:
-    """Class of each gang: 1, 2-3, 4-7, ... GPUs."""
+    """Return the class of each gang: 1, 2-3, 4-7, ... GPUs."""
     names = [*(f"{a}" if a == b - 1 else f"{a}-{b - 1}" for a, b in pairwise(SIZES)), f"{SIZES[-1]}+"]
     return pd.cut(demand, [*SIZES, np.inf], right=False, labels=names)
 
 
 def overview_row(name: str, result: Result) -> dict[str, object]:
-    """Times in s, sharing_loss as a part of the jobs, utilization of the GPU-time until the last submission."""
+    """Return times [s], sharing_loss as a part of the jobs, and utilization until the last submission."""
     waits = wait(result)
     return {
         "scheduler": name,
@@ -55,12 +55,12 @@ def overview_row(name: str, result: Result) -> dict[str, object]:
 
 
 def gains(was: Result, own: Result, others: Mapping[str, Result]) -> pd.DataFrame:
-    """How many jobs each scheduler would spare a sharing loss, over the replay of the cluster's own.
+    """Return how many jobs each scheduler would spare a sharing loss, compared with the cluster's own, replayed.
 
     As in `metrics.sharing_loss`, a job that is owed nothing under one of the two schedulers does not count. The columns
     are scheduler, gain, low, high, over_log (parts of those jobs), more_waiting [s], leases. Intervals are 95 %, of the
-    mean of the differences of the same jobs; `over_log` is the gain over the log as it was, and `leases` whether jobs
-    were interrupted.
+    mean difference over the same jobs; `over_log` is the gain over the recorded log, and `leases` is true if jobs were
+    interrupted.
     """
     rows = []
     before = has_sharing_loss(own)
@@ -75,9 +75,9 @@ def gains(was: Result, own: Result, others: Mapping[str, Result]) -> pd.DataFram
 
 
 def use(result: Result, until: float) -> float:
-    """Part of the cluster's GPU-time that was held from second 0 until a time, in [0, 1]; NaN for no time.
+    """Return the part of the cluster's GPU-time that was held from second 0 to `until`, in [0, 1]; NaN for no time.
 
-    Without grants, what was held within the last hour counts as if it was held evenly.
+    Without grants, GPU-time within the last hour counts as evenly spread.
     """
     if until <= 0:
         return float("nan")
@@ -92,10 +92,10 @@ def use(result: Result, until: float) -> float:
 
 
 def waits_by(results: Mapping[str, Result], by: str) -> pd.DataFrame:
-    """Average wait of each class of jobs, by "tenant" or "size", under each scheduler, with 95 % intervals.
+    """Return the average wait of each class of jobs, by "tenant" or "size", under each scheduler, with 95 % intervals.
 
-    The columns are `by`, scheduler, jobs, mean, low, high [s]. Intervals are bootstrap percentiles over jobs, drawn
-    from a fixed seed. Jobs that come together wait together, so the truth is wider.
+    The columns are `by`, scheduler, jobs, mean, low, high [s]. Intervals are bootstrap percentiles over jobs, with a
+    fixed seed. Jobs that come together wait together, so true intervals are wider.
     """
     rows = []
     for name, result in results.items():
@@ -107,11 +107,11 @@ def waits_by(results: Mapping[str, Result], by: str) -> pd.DataFrame:
 
 
 def _interval(values: np.ndarray) -> tuple[float, float, float]:
-    """Mean and 95 % bootstrap interval, from the multinomial counts of what is drawn."""
+    """Return mean and 95 % bootstrap interval."""
     mean, n = float(values.mean()), len(values)
     if n == 1:
         return mean, float("nan"), float("nan")
-    if n > 500:  # the central limit is as good, and quicker
+    if n > 500:  # the normal approximation is as good, and faster
         half = 1.96 * float(values.std(ddof=1)) / np.sqrt(n)
         return mean, mean - half, mean + half
     drawn = np.random.default_rng(0).integers(0, n, (_RESAMPLED, n))
@@ -120,7 +120,7 @@ def _interval(values: np.ndarray) -> tuple[float, float, float]:
 
 
 def periods(end: float) -> tuple[FloatArray, str]:
-    """When the periods of a log begin and end [s], and what one is called: a week, or what it has four of."""
+    """Return bounds [s] and name of the periods of a log that ends at `end` [s]: the longest that fits four times."""
     known = {"week": 7 * DAY, "day": DAY, "hour": HOUR, "minute": MINUTE}
     name = next((name for name, length in known.items() if end >= 4 * length), "minute")
     return np.append(np.arange(0.0, end, known[name]), end), name
@@ -129,12 +129,12 @@ def periods(end: float) -> tuple[FloatArray, str]:
 def owed(
     result: Result, quota: Mapping[str, float], bounds: FloatArray, waiting: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Who got what they were owed, exactly, in each period and in all ([Ye2022] Eqs. 8 to 12).
+    """Return the GPU-time that tenants got and were owed, exactly, in each period and in total ([Ye2022] Eqs. 8 to 12).
 
     `quota` is that of each tenant [GPU]; periods begin and end at `bounds` [s]; jobs that are still `waiting` are owed
-    their part, and have got nothing. The columns are period (1, 2, ...; 0 is the whole time), tenant, got, owed
-    [GPU-h], rho. Owed is the integral of what the tenant's active jobs asked for, at most its quota; rho is NaN where
-    it is owed nothing.
+    their part and have got nothing. The columns are period (1, 2, ...; 0 is the whole time), tenant, got, owed [GPU-h],
+    rho. `owed` is the integral of the demand of the tenant's active jobs, capped at its quota; rho is NaN if it is owed
+    nothing.
     """
     assert result.grants is not None
     jobs = result.jobs[["tenant", "demand", "submit_time", "end_time"]]
@@ -155,7 +155,7 @@ def owed(
 
 
 def _integral(start: pd.Series, end: pd.Series, height: pd.Series, at: FloatArray, most: float = np.inf) -> FloatArray:
-    """Integral from 0 of min(most, what is open at each moment), read at some times."""
+    """Return the integral from 0 of min(most, sum of the open heights), at the times `at`."""
     time = np.concatenate([[0.0], start, end])
     change = np.concatenate([[0], height, -height])
     order = np.argsort(time, kind="stable")
@@ -166,7 +166,7 @@ def _integral(start: pd.Series, end: pd.Series, height: pd.Series, at: FloatArra
 
 
 def over_time(result: Result, waiting: pd.DataFrame | None = None) -> pd.DataFrame:
-    """GPUs held, and waited for, as means over a thousand equal steps: columns time [s], held, wanted [GPU]."""
+    """Return GPUs held, and waited for, as means over a thousand equal steps: columns time [s], held, wanted [GPU]."""
     assert result.grants is not None
     grants, jobs = result.grants, result.jobs
     since, until, demand = jobs["submit_time"], jobs["first_start_time"], jobs["demand"]
@@ -181,41 +181,41 @@ def over_time(result: Result, waiting: pd.DataFrame | None = None) -> pd.DataFra
 
 
 class Calibration(NamedTuple):
-    """Recorded and replayed starts compared."""
+    """Comparison of recorded and replayed starts."""
 
     waited: int  #: jobs that waited in the log
-    in_order: float  #: part of the pairs of them that start in the recorded order, in [0, 1]; NaN for fewer than two
+    in_order: float  #: part of their pairs that start in the recorded order, in [0, 1]; NaN for fewer than two jobs
     recorded: float  #: average wait of all jobs [s]
     replayed: float  #: the same in the replay [s]
-    replays: int = 1  #: of which these are the means
+    replays: int = 1  #: number of replays of which these are the means
 
     @property
     def error(self) -> float:
-        """Replayed over recorded average wait, less 1; NaN if nobody waited."""
+        """Replayed over recorded average wait, less 1; NaN if no job waited."""
         return self.replayed / self.recorded - 1 if self.recorded > 0 else float("nan")
 
     @property
     def sentence(self) -> str:
-        """What goes with every answer."""
+        """The comparison as a sentence, which accompanies every answer."""
         if not self.waited:
-            return "Nobody waited in the log, so there is nothing that a replay of its scheduler could be held against."
+            return "No job waited in the log, so a replay of its scheduler cannot be checked."
         recorded, replayed = duration_text(self.recorded), duration_text(self.replayed)
         much = f"{abs(100 * self.error):.0f} % {'more' if self.error > 0 else 'less'} waiting than"
         if self.error >= 1:
             much = f"{1 + self.error:.1f} times as much waiting as"
-        waiting = f"{much} the log shows ({replayed} against {recorded} on average)"
+        waiting = f"{much} the log shows ({replayed} instead of {recorded} on average)"
         if abs(self.error) < 0.005:
             waiting = f"as much waiting as the log shows ({recorded} on average)"
         order = ""
         if self.waited > 1 and not math.isnan(self.in_order):
             part = f"{100 * self.in_order:.0f} % of the pairs of the {self.waited:,} jobs that waited"
             order = f", and {part} start in the recorded order"
-        mean = f" (means of {self.replays} replays with other fractions of the seconds)" if self.replays > 1 else ""
+        mean = f" (means of {self.replays} replays with random fractions of seconds)" if self.replays > 1 else ""
         return f"Replaying the cluster's own scheduler gives {waiting}{order}{mean}."
 
 
 def calibration(log: Result, *replays: Result) -> Calibration:
-    """Compare the starts of a log with their means over some replays, for the jobs that all have."""
+    """Compare the starts of a log with the mean starts of some replays, for the jobs that all of them have."""
     jobs = log.jobs[["job_id", "submit_time", "first_start_time"]]
     for k, replay in enumerate(replays):
         jobs = jobs.merge(wait(replay).rename(k).to_frame().assign(job_id=replay.jobs["job_id"]), on="job_id")
@@ -227,7 +227,7 @@ def calibration(log: Result, *replays: Result) -> Calibration:
 
 
 def in_order(one: FloatArray, other: FloatArray) -> float:
-    """Part of the pairs with different times in `one` that have the same order in `other`, in [0, 1].
+    """Return the part of the pairs with different times in `one` that have the same order in `other`, in [0, 1].
 
     Pairs with equal times in `other` count half. Takes n (log n)^2 steps.
     """
@@ -241,13 +241,13 @@ def in_order(one: FloatArray, other: FloatArray) -> float:
 
 
 def _ties(times: FloatArray) -> int:
-    """Pairs of equal rows."""
+    """Return the number of pairs of equal rows."""
     counts = np.unique(times, return_counts=True, axis=0)[1]
     return int((counts * (counts - 1) // 2).sum())
 
 
 def _inversions(ranks: IntArray) -> int:
-    """Pairs of which the later one is the smaller, told by the highest bit in which they differ."""
+    """Return the number of pairs of which the later is smaller, found by the highest bit in which they differ."""
     count = 0
     for bit in reversed(range(int(ranks.max(initial=0)).bit_length())):
         ranks = ranks[np.argsort(ranks >> (bit + 1), kind="stable")]  # equal in all higher bits, in their order

@@ -1,4 +1,4 @@
-"""The cluster's own settings on the page: what was read, what the replay keeps to, and what it does not, by name."""
+"""The cluster's own settings on the page: what was read, what the replay follows, and what it ignores, by name."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ MODELLED: Final = {
     "priorityweighttres": "PriorityWeightTRES", "schedulertype": "SchedulerType",
     "accountingstorageenforce": "AccountingStorageEnforce", "boot_time": "BOOT_TIME",
 }  # fmt: skip
-"""Settings that the replay keeps to, as the manual page spells them."""
+"""Settings that the replay follows, as the manual page spells them."""
 
 MODELLED_FLAGS: Final = (
     "MAX_TRES", "NO_NORMAL_QOS", "NO_NORMAL_PART", "SMALL_RELATIVE_TO_TIME", "FAIR_TREE", "CALCULATE_RUNNING",
 )  # fmt: skip
-"""`PriorityFlags` that it keeps to, or that make no difference to who waits."""
+"""`PriorityFlags` that it follows, or that make no difference to who waits."""
 
 MODELLED_PARAMETERS: Final = (
     "bf_interval", "sched_interval", "batch_sched_delay", "bf_resolution", "bf_window", "bf_max_job_test", "max_job_bf",
     "bf_job_part_count_reserve",
 )  # fmt: skip
-"""`SchedulerParameters` that it keeps to."""
+"""`SchedulerParameters` that it follows."""
 
 NOT_MODELLED: Final = {
-    "preempttype": ("PreemptType", "nobody is preempted"),
-    "prioritysitefactorplugin": ("PrioritySiteFactorPlugin", "the site's part of a priority is not known"),
+    "preempttype": ("PreemptType", "no job is preempted"),
+    "prioritysitefactorplugin": ("PrioritySiteFactorPlugin", "the site's part of a priority is unknown"),
     "priorityusageresetperiod": ("PriorityUsageResetPeriod", "usage is never set to 0"),
-    "priorityweightassoc": ("PriorityWeightAssoc", "priorities of associations do not count"),
-    "fairsharedampeningfactor": ("FairShareDampeningFactor", "has no part in Fair Tree"),
-    "topologyplugin": ("TopologyPlugin", "switches are not known"),
-    "licenses": ("Licenses", "are not counted"),
-    "jobsubmitplugins": ("JobSubmitPlugins", "what they changed is in the log, what they refused is not"),
+    "priorityweightassoc": ("PriorityWeightAssoc", "priorities of associations are ignored"),
+    "fairsharedampeningfactor": ("FairShareDampeningFactor", "Fair Tree does not use it"),
+    "topologyplugin": ("TopologyPlugin", "switches are unknown"),
+    "licenses": ("Licenses", "licences are not counted"),
+    "jobsubmitplugins": ("JobSubmitPlugins", "the log has the jobs that they changed, not those that they refused"),
     "suspendprogram": ("SuspendProgram", "nodes are never asleep"),
     "nodefeaturesplugins": ("NodeFeaturesPlugins", "features do not change"),
     "completewait": ("CompleteWait", "nodes are free as soon as a job has ended"),
-    "burstbuffertype": ("BurstBufferType", "is not counted"),
-    "federationparameters": ("FederationParameters", "other clusters are not known"),
+    "burstbuffertype": ("BurstBufferType", "burst buffers are not counted"),
+    "federationparameters": ("FederationParameters", "other clusters are unknown"),
 }  # fmt: skip
-"""Settings that would change who waits, and what the replay does instead."""
+"""Settings that would change who waits, and the replay's behaviour instead."""
 
 _USUAL: Final = (
     "", "none", "(null)", "0", "no", "off", "preempt/none", "topology/default", "topology/flat", "0 sec", "1",
@@ -74,20 +74,20 @@ _PARTITION: Final = {
 
 
 class Plan(NamedTuple):
-    """What is simulated of a site, and where that comes from."""
+    """The part of a site that is simulated, and its origin."""
 
     site: Site
     cluster: Cluster
     own: Policy
     rules: Rules | None
     doubts: list[str]
-    given: Mapping[str, Any]  #: parameters that the user gave
+    given: Mapping[str, Any]  #: parameters from the user
 
 
 def plan_of(site: Site, trace: Trace, scheduler: str, given: Mapping[str, Any], cluster: Cluster) -> Plan:
-    """Plan the replay of a log under a scheduler with the parameters that were given, else those of the site.
+    """Plan the replay of a log under a scheduler with the parameters from the user, else those of the site.
 
-    `cluster` is that of the site where it names nodes. `InputError` as of the scheduler.
+    `cluster` is that of the site if it names nodes. `InputError` as from the scheduler.
     """
     own = get_policy(scheduler)
     parameters: dict[str, Any] = dict(site.parameters) if scheduler == "slurm" else {}
@@ -102,7 +102,7 @@ def plan_of(site: Site, trace: Trace, scheduler: str, given: Mapping[str, Any], 
 
 
 def the_settings(plan: Plan, anonymize: bool = False) -> dict[str, Any]:
-    """Make the section of the page; without names of accounts, users and files if they are not to be told."""
+    """Make the section of the page; with `anonymize`, without names of accounts, users and files."""
     site, title = plan.site, "The settings of the cluster"
     hidden = ("limit", *(("weight_jobsize", "favor_small") if site.conf.settings else ()))  # parts of the rules
     shown = {name: value for name, value in plan.own.as_text.items() if name not in hidden}
@@ -125,36 +125,36 @@ def the_settings(plan: Plan, anonymize: bool = False) -> dict[str, Any]:
     if plan.doubts or unread:
         parts.append({"lines": [*plan.doubts, *unread]})
     if kept:
-        parts += ["The replay keeps to:", table_of(pd.DataFrame(kept, columns=["setting", "value"]))]
+        parts += ["The replay follows:", table_of(pd.DataFrame(kept, columns=["setting", "value"]))]
     parts += ["Parameters of the replay:", table_of(used)]
     if not_kept:
         parts += [
-            "The replay does not keep to:",
+            "The replay ignores:",
             table_of(pd.DataFrame(not_kept, columns=["setting", "value", "instead"])),
         ]
     else:
-        parts.append("No setting that decides who waits is left out.")
+        parts.append("No setting that affects who waits is left out.")
     if not site.conf.settings:
         parts += _assumed(plan)
     return section(title, *parts)
 
 
 def _is_named(row: Sequence[str]) -> bool:
-    """Whether a row names an account, a user or a node."""
+    """Return whether a row names an account, a user or a node."""
     return row[0].startswith(("account ", "user ", "State"))
 
 
 def _assumed(plan: Plan) -> list[Part]:
-    """What stands in for settings that were not given."""
+    """Return a sentence about the assumptions for settings that were not given."""
     return [
-        f"Weights and times of {plan.own.name} are those that were given (--param), else this program's own: no "
-        "slurm.conf was given (--slurm-conf). All jobs may run on all nodes, all accounts are on one level and no "
-        "limits are known where no settings say otherwise.",
+        f"Weights and times of {plan.own.name} come from --param, otherwise from this program, because no slurm.conf "
+        "was given (--slurm-conf). Unless other settings say otherwise, all jobs may run on all nodes, all accounts "
+        "are on one level, and there are no limits.",
     ]
 
 
 def _modelled(site: Site) -> Iterator[tuple[str, str]]:
-    """Yield settings that the replay keeps to."""
+    """Yield settings that the replay follows."""
     for name, spelled in MODELLED.items():
         if value := site.setting(name):
             yield spelled, value
@@ -185,18 +185,18 @@ _LIMITS: Final = {"grptres": "GrpTRES", "grpjobs": "GrpJobs", "maxjobs": "MaxJob
 
 
 def _not_modelled(site: Site) -> Iterator[tuple[str, str, str]]:
-    """Yield settings that would change who waits, and that the replay does not keep to."""
+    """Yield settings that would change who waits and that the replay ignores."""
     for name, (spelled, instead) in NOT_MODELLED.items():
         if (value := site.setting(name)).lower() not in _USUAL:
             yield spelled, value, instead
     for flag in sorted(site.flags - set(MODELLED_FLAGS)):
-        yield "PriorityFlags", flag, "is not looked at"
+        yield "PriorityFlags", flag, "ignored"
     for name, value in site.scheduling.items():
         if name not in MODELLED_PARAMETERS:
-            yield f"SchedulerParameters {name}", value, "is not looked at"
+            yield f"SchedulerParameters {name}", value, "ignored"
     if "memory" in site.setting("selecttypeparameters").lower():
         value = site.setting("selecttypeparameters")
-        yield "SelectTypeParameters", value, "memory limits where a job fits, not how many fit there together"
+        yield "SelectTypeParameters", value, "memory decides on which nodes a job fits, not how many jobs fit together"
     if "linear" in site.setting("selecttype"):
         yield "SelectType", site.setting("selecttype"), "jobs share nodes"
     parts = (
@@ -208,10 +208,10 @@ def _not_modelled(site: Site) -> Iterator[tuple[str, str, str]]:
         for name, of in things.items():
             for key, spelled in fields.items():
                 if (value := of.get(key, "")).lower() not in (*_USUAL, "unlimited", "1.000000", "cluster"):
-                    yield f"{what} {name}", f"{spelled} {value}", "is not looked at"
+                    yield f"{what} {name}", f"{spelled} {value}", "ignored"
     if len({of.get("weight", "1") for of in site.conf.nodes.values()}) > 1:
-        yield "Weight", "of nodes", "nodes of the same kind are alike"
+        yield "Weight", "of nodes", "nodes of one kind are treated alike"
     states = {name: of.get("state", "").upper() for name, of in site.conf.nodes.items()}
     if down := [name for name, state in states.items() if "DOWN" in state or "DRAIN" in state]:
         some = ", ".join(down[:5]) + " ..." * (len(down) > 5)
-        yield "State of nodes", some, "nodes that are down or drained now are up in the replay"
+        yield "State of nodes", some, "nodes that are down or drained now count as up"

@@ -1,4 +1,4 @@
-"""How large the cluster of a log is: what is given, or what its jobs show, and where the two contradict each other."""
+"""The size of a log's cluster: as given, or as its jobs show, and contradictions between the two."""
 
 from __future__ import annotations
 
@@ -16,62 +16,62 @@ from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
 
 _USUAL: Final = 8
-"""GPUs of a node if nobody says it."""
+"""Default number of GPUs per node."""
 
 _IDLE: Final = 0.9
-"""Part of the cluster below which a peak use is too low for a log whose jobs waited."""
+"""Peak use, as a part of the cluster, below which it is too low for a log whose jobs waited."""
 
 
 class Seen(NamedTuple):
-    """What the jobs of a log held."""
+    """Nodes and GPUs that the jobs of a log held."""
 
-    peak: int  #: most that all held at once [GPU]
-    names: tuple[str, ...]  #: nodes on which any ran
-    most: FloatArray  #: most that jobs held at once on each of them [GPU]
+    peak: int  #: most GPUs that all jobs held at once [GPU]
+    names: tuple[str, ...]  #: nodes on which any job ran
+    most: FloatArray  #: most GPUs that jobs held at once on each node [GPU]
 
 
 def cluster_of(trace: Trace, nodes: int | None, gpus_per_node: int | None) -> tuple[Cluster, list[str]]:
-    """Make the cluster of a log, and say what was taken from it, or what in it contradicts what is given.
+    """Make the cluster of a log; return it with sentences about what was inferred, or about contradictions.
 
     Parameters
     ----------
     trace : Trace
-        A log that tells when its jobs ran; `details.node_list` says on which nodes.
+        A log with the times at which its jobs ran; `details.node_list` has the nodes.
     nodes, gpus_per_node : int, optional
-        Where they are known.
+        If they are known.
     """
     seen = _seen(trace)
     if nodes is not None:
         cluster = Cluster(nodes, _USUAL if gpus_per_node is None else gpus_per_node)
         return cluster, _doubts(trace, cluster, seen)
-    more = "If there are more or others, give them: --nodes and --gpus-per-node."
+    more = "If that is wrong, give the right numbers: --nodes and --gpus-per-node."
     if not seen.names:
         size = gpus_per_node or _USUAL
         cluster = Cluster(math.ceil(seen.peak / size), size)
         return cluster, [
-            f"The log names no nodes, so the cluster is taken as {_of(cluster)}: "
-            f"{counted(seen.peak, 'GPU')} were in use at most. {more}"
+            f"The log names no nodes, so the cluster is taken as {_of(cluster)}: at most "
+            f"{counted(seen.peak, 'GPU')} were in use at once. {more}"
         ]
     if gpus_per_node is None:
         sizes = np.ceil(seen.most - 1e-6).astype(np.int64)
-        alike = (sizes == sizes.max()).mean() > 0.5  # the others were not full in this log
+        alike = (sizes == sizes.max()).mean() > 0.5  # the other nodes were never full in this log
         cluster = Cluster(len(sizes), int(sizes.max())) if alike else Cluster.of(sizes.tolist())
     else:
         cluster = Cluster(max(len(seen.names), math.ceil(seen.peak / gpus_per_node)), gpus_per_node)
-    if cluster.gpus < seen.peak:  # earlier runs of requeued jobs do not tell their nodes
+    if cluster.gpus < seen.peak:  # earlier runs of requeued jobs have no nodes in the log
         cluster = Cluster(math.ceil(seen.peak / cluster.gpus_per_node), cluster.gpus_per_node)
-    return cluster, [f"The cluster is taken as {_of(cluster)}, by the nodes that the log names and their use. {more}"]
+    return cluster, [f"The cluster is taken as {_of(cluster)}, from the nodes that the log names and their use. {more}"]
 
 
 def _of(cluster: Cluster) -> str:
-    """A cluster in words."""
+    """Return a cluster in words."""
     each = f"{counted(cluster.nodes, 'node')} of {'up to ' if cluster.sizes else ''}"
     all_in_all = f", {cluster.gpus:,} in all" if cluster.sizes else ""
     return f"{each}{counted(cluster.gpus_per_node, 'GPU')}{all_in_all}"
 
 
 def _doubts(trace: Trace, cluster: Cluster, seen: Seen) -> list[str]:
-    """What in a log contradicts the cluster that is given."""
+    """Return sentences about what in a log contradicts the given cluster."""
     found = []
     if len(seen.names) > cluster.nodes:
         found.append(f"Jobs ran on {len(seen.names)} nodes, more than the {cluster.nodes} that were given (--nodes).")
@@ -83,15 +83,15 @@ def _doubts(trace: Trace, cluster: Cluster, seen: Seen) -> list[str]:
     if seen.peak < _IDLE * cluster.gpus and waited:
         named = f", and jobs ran on {len(seen.names)} of {cluster.nodes} nodes" if seen.names else ""
         found.append(
-            f"At most {seen.peak} of {counted(cluster.gpus, 'GPU')} were ever in use{named}, though "
-            f"{counted(waited, 'job')} waited: if the cluster is smaller (--nodes), most waits have another cause than "
+            f"At most {seen.peak} of {counted(cluster.gpus, 'GPU')} were ever in use{named}, although "
+            f"{counted(waited, 'job')} waited. If the cluster is smaller (--nodes), most waits have other causes than "
             "this page says."
         )
     return found
 
 
 def _seen(trace: Trace) -> Seen:
-    """What the recorded runs held; nodes are those of the last run of each job, and share its GPUs evenly."""
+    """Return what the recorded runs held; the nodes are those of each job's last run, and share its GPUs evenly."""
     runs = recorded_runs(trace)
     jobs = runs["job"].to_numpy()
     start, end = runs["start"].to_numpy(), runs["end"].to_numpy()
@@ -115,7 +115,7 @@ def _seen(trace: Trace) -> Seen:
 
 
 def _peaks(group: IntArray, height: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
-    """The most that is held at once in each group 0, 1, ..."""
+    """Return the most that is held at once in each group 0, 1, ..."""
     if not len(group):
         return np.zeros(0)
     where, change = np.concatenate([group, group]), np.concatenate([height, -height])

@@ -1,1 +1,1 @@
-"""The command line: commands, and the arguments that they share."""
+"""The command line: the commands and their shared arguments."""

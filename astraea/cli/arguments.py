@@ -1,4 +1,4 @@
-"""Arguments that several commands share, each described once, and how their text is read."""
+"""Arguments that several commands share, each described once, and the parsing of their text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import click
 from astraea.core.errors import InputError
 from astraea.core.text import docstring
 
-if TYPE_CHECKING:  # imported where it is used: no command waits for what it does not need
+if TYPE_CHECKING:  # imported where used, so that no command waits for what it does not need
     from astraea.core.result import Result
     from astraea.experiments.run import Run
     from astraea.traces.trace import Trace
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # imported where it is used: no command waits for what it doe
 Handler = Callable[..., Any]
 
 OBSERVED: Final = "observed"
-"""What stands for the log's own starts and ends where a policy is named."""
+"""Name that stands for the log's own starts and ends where a policy is expected."""
 
 
 class Documented(click.Command):
@@ -39,14 +39,14 @@ class Documented(click.Command):
 
 
 class Group(Documented, click.Group):
-    """As `Documented`, with commands of its own."""
+    """A `Documented` command with commands of its own."""
 
 
 class Command(Documented):
-    """A command whose help names constants, ``{astraea.traces.readers:FORMATS}``, read when it is shown."""
+    """A command whose help names constants, ``{astraea.traces.readers:FORMATS}``, which are read when it is shown."""
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help, with the constants in their places."""
+        """Write the help, with the constants filled in."""
         for parameter in self.params:
             assert isinstance(parameter, (click.Argument, click.Option))
             parameter.help = re.sub(r"\{([\w.]+):(\w+)\}", _constant, parameter.help or "")
@@ -80,7 +80,7 @@ class Simulations:
 
     @property
     def parameters(self) -> dict[str, list[Any]]:
-        """Values of --param and of the settings that have an option of their own, by name."""
+        """Values of --param and of the settings that have their own option, by name."""
         own = {"estimator": self.estimator, "estimate_error": self.estimate_error}
         found: dict[str, list[Any]] = {}
         for name, values in (*self.param, *((name, [one]) for name, one in own.items() if one is not None)):
@@ -97,7 +97,7 @@ class Simulations:
         return named_trace(self.source, **{name: getattr(self, name) for name in names} | seed)
 
     def as_it_was(self) -> tuple[Trace, Result]:
-        """Read the trace, and what it says happened."""
+        """Read the trace, and measure the starts and ends that its log records."""
         from astraea.cluster.cluster import Cluster
         from astraea.cluster.observed import observed
 
@@ -107,14 +107,14 @@ class Simulations:
         return trace, observed(trace, Cluster(self.nodes[0], self.gpus_per_node))
 
     def runs(self) -> list[Run]:
-        """Read the trace, or make one for each seed, and combine it with everything else; refuse what cannot be."""
+        """Read the trace, or make one per seed, and combine it with all other arguments; refuse what cannot run."""
         from astraea.cluster.cluster import Cluster
         from astraea.experiments.grid import grid
         from astraea.traces.synthetic import SYNTHETIC
 
         parameters = self.parameters
         if OBSERVED in self.policies:
-            raise InputError(f"--policy {OBSERVED} is what the log says happened, which only simulate and audit show")
+            raise InputError(f"--policy {OBSERVED} (what the log recorded) is for the command simulate only")
         rest = [Cluster(n, self.gpus_per_node) for n in self.nodes], self.policies, parameters
         grid([], *rest)  # before a large trace is read
         say_if_compiling()
@@ -127,16 +127,16 @@ class Simulations:
 
 
 def say_if_compiling() -> None:
-    """Tell who waits for the compiler that he does so once: no machine code of the simulator is kept yet."""
+    """Say that the simulator is about to be compiled, if no machine code is cached yet."""
     from astraea.cluster.engine import loop
 
     stats = getattr(loop.run, "stats", None)  # plain Python has none
     if stats is not None and stats.cache_path and not any(Path(stats.cache_path).glob("*.nbi")):
-        print("the simulator is compiled before its first run, which takes up to half a minute, once", file=sys.stderr)
+        print("compiling the simulator before its first run: up to half a minute, only once", file=sys.stderr)
 
 
 def together(*options: Callable[[Handler], Handler]) -> Callable[[Handler], Handler]:
-    """Several arguments, in this order."""
+    """Combine several arguments, in this order."""
     return lambda handler: functools.reduce(lambda made, option: option(made), reversed(options), handler)
 
 
@@ -149,46 +149,47 @@ _SOURCES: Final = "a file, a folder, or one of {astraea.traces.synthetic:SYNTHET
 
 reading = together(
     click.option("--format", metavar="NAME",
-                 help="of the file: {astraea.traces.readers:FORMATS}; recognised from its content if not given"),
+                 help="format of the file: {astraea.traces.readers:FORMATS}; detected from its content by default"),
     click.option("--time-unit", metavar="UNIT",
-                 help="of a tiresias-csv whose header does not tell it: {astraea.traces.readers:TIME_UNITS}"),
-    path("--weights", "FILE", "share file, tenant and weight; of a Slurm log also what sshare -P -a printed"),
+                 help="for tiresias-csv, if the header does not give it: {astraea.traces.readers:TIME_UNITS}"),
+    path("--weights", "FILE", "tenants and their weights; for a Slurm log also the output of sshare -P -a"),
     click.option("--tenant", metavar="NAME",
-                 help="who the tenants are, of slurm: {astraea.traces.readers.slurm_files:TENANTS}; "
-                 "of swf: {astraea.traces.readers.swf:TENANTS}"),
+                 help="field that names the tenant, for slurm: {astraea.traces.readers.slurm_files:TENANTS}; "
+                 "for swf: {astraea.traces.readers.swf:TENANTS}"),
     click.option("--columns", type=lambda text: named_columns(text), metavar="OURS=THEIRS,...",
-                 help="of a CSV file, {astraea.traces.readers.tiresias_csv:NAMES}; of sacct -n its --format"),
-    click.option("--resource", default="gres/gpu", metavar="TRES", help="of a Slurm log: cpu, node, gres/gpu:a100 ..."),
-    click.option("--strict", is_flag=True, help="refuse a row that cannot be read, which is set aside else"),
+                 help="columns of a CSV file, {astraea.traces.readers.tiresias_csv:NAMES}; for sacct -n, its --format"),
+    click.option("--resource", default="gres/gpu", metavar="TRES",
+                 help="what to schedule, for a Slurm log: gres/gpu (default), gres/gpu:a100, cpu, node ..."),
+    click.option("--strict", is_flag=True, help="stop at a row that cannot be read instead of setting it aside"),
 )  # fmt: skip
-"""How a log is read: what `named_trace` takes besides its name."""
+"""Options for reading a log: the arguments of `named_trace` besides the name."""
 
 trace = together(click.argument("source", metavar="TRACE", help=_SOURCES), reading)
-"""TRACE and how to read it: what `named_trace` takes."""
+"""TRACE and the options for reading it: all arguments of `named_trace`."""
 
 logs = together(click.argument("sources", metavar="LOG...", nargs=-1, required=True, help=_SOURCES), reading)
 
 
 def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
-    """Add trace, cluster, policy, parameters and seed, or several of each; the handler gets `Simulations`."""
+    """Add arguments for trace, cluster, policy, parameters and seed; the handler gets `Simulations`."""
     more = ",..." if several else ""
     policy, seed = ("--policies", "--seeds") if several else ("--policy", "--seed")
     options = together(
         trace,
         click.option(policy, "policies", type=listed(str.strip, several), default="astraea", metavar=f"NAME{more}",
                      help="see: astraea policies (default astraea)"
-                     + ("" if several else f"; {OBSERVED}: as the log says it was")),
+                     + ("" if several else f"; {OBSERVED}: what the log recorded")),
         click.option("--nodes", type=listed(whole_number, several), required=True, metavar=f"N{more}", help="machines"),
-        click.option("--gpus-per-node", type=whole_number, default="8", metavar="N", help="[GPU], default 8"),
+        click.option("--gpus-per-node", type=whole_number, default="8", metavar="N", help="of one machine (default 8)"),
         click.option("--param", type=lambda text: parameter(text, several), multiple=True, metavar=f"NAME=VALUE{more}",
-                     help="of the policy or of the simulation (see: astraea policies); may be repeated"),
+                     help="of the policy or the simulation (see: astraea policies); may be repeated"),
         click.option("--estimator", metavar="NAME",
-                     help="where a policy that needs running times gets them: "
+                     help="source of running times for a policy that needs them: "
                      "{astraea.estimation.estimators:ESTIMATORS} (default oracle)"),
-        click.option("--estimate-error", type=value, metavar="X", help="of the estimator noisy, 0.5 is 50 %"),
+        click.option("--estimate-error", type=value, metavar="X", help="error of the estimator noisy; 0.5 is 50 %"),
         click.option(seed, "seeds", type=first_seeds if several else listed(whole_number, False), metavar="N",
                      default="1" if several else "0",
-                     help="seeds 0 .. N-1, default 1" if several else "of a synthetic trace, placement and noise"),
+                     help="seeds 0 to N-1 (default 1)" if several else "for a synthetic trace, placement and noise"),
     )  # fmt: skip
 
     def add(handler: Handler) -> Handler:
@@ -202,17 +203,17 @@ def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
     return add
 
 
-cache = path("--cache", "DIR", "where results are kept, default data/cache")
+cache = path("--cache", "DIR", "folder of cached results (default data/cache)")
 
 
 def refuse_no_file(out: Path | None) -> None:
-    """Raise `InputError` for an ``--out`` that cannot be a file, before anything is computed."""
+    """Raise `InputError` if ``--out`` cannot be a file, before anything is computed."""
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
         raise InputError(f"{out}: --out must be a file in a folder that exists")
 
 
 def parallel(handler: Handler) -> Handler:
-    """Add where it is computed; the choice is made before the handler runs."""
+    """Add arguments for where runs are computed; the choice is applied before the handler runs."""
 
     @functools.wraps(handler)
     def placed(jobs: int | None, backend: Any, scheduler: str | None, **others: Any) -> Any:
@@ -222,19 +223,19 @@ def parallel(handler: Handler) -> Handler:
         return handler(**others)
 
     return together(
-        click.option("--jobs", type=whole_number, metavar="N", help="processes; as many as cores if not given"),
-        click.option("--backend", default="loky", metavar="NAME", help="loky, this machine (default), or dask"),
-        click.option("--scheduler", metavar="ADDRESS", help="of the Dask cluster, tcp://host:port"),
+        click.option("--jobs", type=whole_number, metavar="N", help="number of processes (default: number of cores)"),
+        click.option("--backend", default="loky", metavar="NAME", help="loky (default), on this machine, or dask"),
+        click.option("--scheduler", metavar="ADDRESS", help="address of the Dask cluster, tcp://host:port"),
     )(placed)
 
 
 def listed(read: Callable[[str], Any], several: bool = True) -> Callable[[str], list[Any]]:
-    """Make a reader of values with commas between them, or of a list of one."""
+    """Make a parser of comma-separated values, or, if not `several`, of one value as a list."""
     return lambda text: [read(part) for part in (text.split(",") if several else [text])]
 
 
 def named_columns(text: str) -> dict[str, str] | list[str]:
-    """Read OURS=THEIRS,OURS=THEIRS, or NAME,NAME."""
+    """Parse OURS=THEIRS,OURS=THEIRS, or NAME,NAME."""
     if "=" not in text and "," in text:
         return [name.strip() for name in text.split(",")]
     pairs = [part.partition("=") for part in text.split(",")]
@@ -245,9 +246,9 @@ def named_columns(text: str) -> dict[str, str] | list[str]:
 
 
 def measured_overheads(path: Path) -> dict[str, float]:
-    """Read `checkpoint_overhead` and `restart_overhead` [s] from a JSON file; `InputError` if it has none that can be.
+    """Read `checkpoint_overhead` and `restart_overhead` [s] from a JSON file; `InputError` if one is missing or bad.
 
-    Other fields of the file are left alone.
+    Other fields of the file are ignored.
     """
     from astraea.core.checks import number
     from astraea.traces.readers.table import read_json
@@ -263,21 +264,21 @@ def measured_overheads(path: Path) -> dict[str, float]:
 
 
 def whole_number(text: str) -> int:
-    """Read a whole number of at least 0."""
+    """Parse a whole number of at least 0."""
     if not text.isascii() or not text.isdecimal() or len(text) > 18:
         raise click.BadParameter(f"expected a whole number of at least 0, got {text!r}")
     return int(text)
 
 
 def first_seeds(text: str) -> list[int]:
-    """Read how many seeds there are, from 0."""
+    """Parse the number of seeds and return them, counted from 0."""
     if whole_number(text) == 0:
         raise InputError("--seeds must be at least 1, got 0")
     return list(range(int(text)))
 
 
 def value(text: str) -> float | str:
-    """Read a number; what is none stays text, for placement and estimator."""
+    """Parse a number or a truth value; any other text is returned as it is, for placement and estimator."""
     if text in ("true", "false"):
         return text == "true"
     try:
@@ -290,11 +291,11 @@ def value(text: str) -> float | str:
 
 
 def parameter(text: str, several: bool) -> tuple[str, list[float | str]]:
-    """Read NAME=VALUE, or NAME=VALUE,VALUE."""
+    """Parse NAME=VALUE, or NAME=VALUE,VALUE if `several`."""
     name, equals, values = (part.strip() for part in text.partition("="))
     if not (name and equals and values):
         raise click.BadParameter(f"expected NAME=VALUE, got {text!r}")
     found = [value(part.strip()) for part in values.split(",")]
     if len(found) > 1 and not several:
-        raise InputError(f"--param {name}: one value is expected, got {len(found)}")
+        raise InputError(f"--param {name}: expected one value, got {len(found)}")
     return name, found

@@ -15,33 +15,35 @@ from astraea.core.files import publishing
 
 
 @click.command("audit", cls=args.Command,
-               short_help="who waited in a log, why, and what another scheduler would have done")  # fmt: skip
+               short_help="show who waited in a log, why, and what other schedulers would have done")  # fmt: skip
 @args.trace
 @settings.options
 @click.option("--nodes", type=args.whole_number, metavar="N",
-              help="machines; as many as the log shows in use if not given")  # fmt: skip
+              help="number of machines (default: as many as the log shows in use)")  # fmt: skip
 @click.option("--gpus-per-node", type=args.whole_number, metavar="N",
-              help="[GPU]; as the log shows if --nodes is not given either, else 8")  # fmt: skip
-@click.option("--scheduler", default="slurm", metavar="NAME", help="that the cluster has (see: astraea policies)")
+              help="GPUs per machine (default: as the log shows without --nodes, 8 with it)")  # fmt: skip
+@click.option("--scheduler", default="slurm", metavar="NAME", help="scheduler of the cluster (see: astraea policies)")
 @click.option("--param", type=lambda text: args.parameter(text, False), multiple=True, metavar="NAME=VALUE",
-              help="of that scheduler; may be repeated")  # fmt: skip
+              help="parameter of that scheduler; may be repeated")  # fmt: skip
 @click.option("--what-if", type=args.listed(str.strip), metavar="NAME,...",
-              help="other schedulers; {astraea.audit.audit:WHAT_IF} if not given")  # fmt: skip
-@click.option("--anonymize", is_flag=True, help="letters for tenants, numbers for users and jobs")
-@args.path("--compare", "FILE", "audit.json of an earlier audit: what changed since")
+              help="other schedulers to compare (default: {astraea.audit.audit:WHAT_IF})")  # fmt: skip
+@click.option("--anonymize", is_flag=True, help="replace tenants by letters, users and jobs by numbers")
+@args.path("--compare", "FILE", "audit.json of an earlier audit, to show what has changed")
 @click.option("--would-start", metavar="JOB",
-              help="say only when gpus=8,account=vision,time=4h would start; user, partition, at=TIME")  # fmt: skip
-@args.path("--out", "DIR", "write index.html, tables, audit.json and audit.prom there")
+              help="only forecast when a job such as gpus=8,account=vision,time=4h would start; "
+              "also user=, partition= and at=TIME")  # fmt: skip
+@args.path("--out", "DIR", "folder for index.html, tables, audit.json and audit.prom")
 def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: tuple[tuple[str, list[Any]], ...],
           what_if: list[str] | None, anonymize: bool, compare: Path | None, would_start: str | None, out: Path | None,
           slurm_conf: tuple[Path, ...], scontrol: tuple[Path, ...], sacctmgr: tuple[Path, ...],
           node_class: tuple[str, ...], **reading: Any) -> None:  # fmt: skip
-    """Audit a cluster's log: who got what they were owed, who waited and why, and what would have been.
+    """Audit a cluster's log: who got their share, who waited and why, and what other schedulers would have done.
 
-    With --would-start, say in five lines when a job would start that is submitted where the log ends, or at a time.
+    With --would-start, forecast in five lines when a job would start if it is submitted at the end of the log, or at a
+    given time.
     """
     if (out is None) == (would_start is None):
-        raise click.UsageError("give --out, or --would-start")
+        raise click.UsageError("give either --out or --would-start")
     from astraea.audit.audit import WHAT_IF, anonymous, audit
 
     with extra("audit"):
@@ -58,7 +60,7 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: t
     get_policy(scheduler)(**given)  # refused before a large log is read
     site = settings.site_of(slurm_conf, scontrol, sacctmgr, node_class, reading["weights"], reading["resource"])
     if nodes is not None and site.cluster is not None:
-        raise InputError(f"--nodes: the settings of the cluster name {site.cluster} GPUs; leave --nodes out")
+        raise InputError(f"--nodes: the cluster's settings already give {site.cluster} GPUs; leave --nodes out")
     if out is None:
         trace = named_trace(**reading)
         if reading["weights"] is None and reading["tenant"] in (None, "account"):
@@ -71,13 +73,13 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: t
     last = None if compare is None else read_last(compare)
     with publishing(out) as folder:
         trace = named_trace(**reading)
-        shares = "The shares are equal, as none were given (--weights)."
+        shares = "The shares are equal, because none were given (--weights)."
         if reading["weights"] is None and reading["tenant"] in (None, "account"):
             trace, shares = settings.with_shares(trace, site, shares)
         elif reading["weights"] is not None:
-            shares = f"The shares are those of {'the file that was given' if anonymize else reading['weights'].name}."
+            shares = f"The shares come from {'the given file' if anonymize else reading['weights'].name}."
         if reading["resource"] != GPU:
-            shares += f" What this page calls a GPU is {reading['resource']} of the log (--resource)."
+            shares += f" On this page, a GPU means {reading['resource']} in the log (--resource)."
         shown = anonymous(trace) if anonymize else trace
         cluster, said = (site.cluster, []) if site.cluster else cluster_of(shown, nodes, gpus_per_node)
         plan = plan_of(site, trace, scheduler, given, cluster)
@@ -89,4 +91,4 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: t
         write(found, shares, folder, more)
     for line in [*short(found, shares), *said, *plan.doubts, *(changes(last, figures(found)) if last else [])]:
         print(f"- {line}")
-    print(f"\nthe whole: {out / 'index.html'}")
+    print(f"\nfull report: {out / 'index.html'}")

@@ -1,4 +1,4 @@
-"""When a job that is not submitted yet would start, in a log or in a running Slurm."""
+"""Forecasts of when a job that is not yet submitted would start, in a log or in a running Slurm."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
 
 def in_log(job: str, trace: Trace, cluster: Cluster, policy: Policy, site: Site) -> str:
-    """Forecast a job that is submitted where a log ends, or at a time in it, in five lines."""
+    """Forecast in five lines a job that is submitted at the end of a log, or at a time in it."""
     from astraea.forecast.log import queue_of
     from astraea.forecast.start import would_start
     from astraea.forecast.wish import wish
     from astraea.forecast.words import as_text
 
     if policy.name != "slurm":
-        raise InputError(f"--would-start simulates the scheduler slurm only, got {policy.name}")
+        raise InputError(f"--would-start works with --scheduler slurm only, got {policy.name}")
     moment = queue_of(trace, wish(job), cluster, policy, site)
     args.say_if_compiling()
     return as_text(would_start(moment), moment)
 
 
-@click.command("wait", cls=args.Command, short_help="when a job would start that is submitted now")
+@click.command("wait", cls=args.Command, short_help="forecast when a job would start if it were submitted now")
 @click.argument("job", metavar="JOB")
-@args.path("--jobs", "FILE", "what squeue --json --states=all printed; Slurm is asked if not given")
-@args.path("--nodes", "FILE", "what scontrol show nodes --json printed")
-@args.path("--history", "FILE", "a log of earlier jobs, of sacct -P; sacct is asked for a week where Slurm is")
+@args.path("--jobs", "FILE", "output of squeue --json --states=all; by default Slurm is asked")
+@args.path("--nodes", "FILE", "output of scontrol show nodes --json")
+@args.path("--history", "FILE", "sacct -P log of earlier jobs; if Slurm is asked, default the last week")
 @click.option("--param", type=lambda text: args.parameter(text, False), multiple=True, metavar="NAME=VALUE",
-              help="of the policy slurm; may be repeated")  # fmt: skip
+              help="parameter of the policy slurm; may be repeated")  # fmt: skip
 def wait(job: str, jobs: Path | None, nodes: Path | None, history: Path | None, param: tuple[tuple[str, list[Any]], ...]
          ) -> None:  # fmt: skip
-    """Say when JOB would start: gpus=8,account=vision,time=4h, and user and partition if you like.
+    """Forecast when JOB would start, for example gpus=8,account=vision,time=4h; user and partition are optional.
 
-    The queue of now is simulated many times, with the priorities that Slurm shows.
+    The current queue is simulated many times, with the priorities that Slurm shows.
     """
     from astraea.cluster.policies import get_policy
     from astraea.forecast.start import would_start
@@ -53,10 +53,10 @@ def wait(job: str, jobs: Path | None, nodes: Path | None, history: Path | None, 
     from astraea.traces.readers import read_trace
 
     if (jobs is None) != (nodes is None):
-        raise click.UsageError("--jobs and --nodes go together")
+        raise click.UsageError("give both --jobs and --nodes, or neither")
     asked, policy = wish(job), get_policy("slurm")(**{name: values[0] for name, values in param})
     if asked.at is not None:
-        raise InputError("a job: at=... is for logs, astraea wait is about now")
+        raise InputError("a job: at=... is for logs (astraea audit --would-start); astraea wait forecasts from now")
     known = None if history is None else read_trace(history, format="slurm")
     if jobs is None or nodes is None:
         answers, log = ask()
@@ -66,7 +66,7 @@ def wait(job: str, jobs: Path | None, nodes: Path | None, history: Path | None, 
                 path.write_text(log)
                 try:
                     known = read_trace(path, format="slurm")
-                except InputError:  # nothing has run in that time
+                except InputError:  # nothing ran in that time
                     known = None
     else:
         answers = read(jobs, nodes)

@@ -1,4 +1,4 @@
-"""`astraea leaderboard`: every policy of the package, and one's own, on one's own logs."""
+"""`astraea leaderboard`: every policy of the package, and your own, on your own logs."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from astraea.core.errors import InputError
 from astraea.core.files import write_atomically
 
 
-@click.command(cls=args.Command, short_help="every policy on your logs, with intervals and ranks")
+@click.command(cls=args.Command, short_help="rank every policy on your logs, with intervals")
 @args.logs
 @click.option("--nodes", type=args.whole_number, metavar="N",
-              help="machines; as many as the jobs keep busy if not given")  # fmt: skip
-@click.option("--gpus-per-node", type=args.whole_number, default="8", metavar="N", help="[GPU], default 8")
+              help="number of machines (default: as many as the jobs keep busy)")  # fmt: skip
+@click.option("--gpus-per-node", type=args.whole_number, default="8", metavar="N", help="GPUs per machine (default 8)")
 @click.option("--policy", "own", multiple=True, metavar="FILE.py:NAME",
-              help="of your own, beside those of the package; may be repeated")  # fmt: skip
-@click.option("--seeds", type=args.first_seeds, default="1", metavar="N", help="of synthetic traces, default 1")
+              help="a policy of your own, in addition to those of the package; may be repeated")  # fmt: skip
+@click.option("--seeds", type=args.first_seeds, default="1", metavar="N", help="number of synthetic traces (default 1)")
 @args.parallel
 @args.cache
-@args.path("--out", "FILE.csv", "the table of all logs")
+@args.path("--out", "FILE.csv", "file for the table of all logs")
 def leaderboard(sources: tuple[str, ...], nodes: int | None, gpus_per_node: int, own: tuple[str, ...],
                 seeds: list[int], cache: Path | None, out: Path | None, **reading: Any) -> None:  # fmt: skip
-    """Rank every policy on logs, by fairness and speed, with 95 % intervals over weeks, or over seeds.
+    """Rank every policy on logs by fairness and speed, with 95 % intervals over weeks or over seeds.
 
-    Jobs are submitted in rounds of 10 s. A policy that needs running times learns them from the past of the log; it is
-    listed with the reason if it cannot run.
+    Jobs are submitted in rounds of 10 s. A policy that needs running times learns them from the log's past. A policy
+    that cannot run is listed with the reason.
     """
     import pandas as pd
 
@@ -46,7 +46,7 @@ def leaderboard(sources: tuple[str, ...], nodes: int | None, gpus_per_node: int,
     policies = dict(POLICIES)
     for policy in (named_policy(name, Path()) for name in own):
         if policies.setdefault(policy.name, policy) is not policy:
-            raise InputError(f"--policy: {policy.name!r} is the name of another policy")
+            raise InputError(f"--policy: the name {policy.name!r} is taken by another policy")
     args.say_if_compiling()
     tables = []
     for source in sources:

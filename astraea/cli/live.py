@@ -1,4 +1,4 @@
-"""The commands of `astraea live`: the coordinator of a Slurm partition, what it would do next, and how things stand."""
+"""The commands of `astraea live`: the coordinator of a Slurm partition, its dry run, its state and explanations."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import click
 
 from astraea.cli import arguments as args
 
-_config = args.path("--config", "FILE", "live.toml: partition, state, policy (docs/live/coordinator.md)")
+_config = args.path("--config", "FILE", "live.toml: partition, state, policy ... (see docs/live/coordinator.md)")
 
 
 @click.group(
     cls=args.Group,
     invoke_without_command=True,
     no_args_is_help=False,
-    short_help="leases on a real Slurm, by any policy",
+    short_help="grant leases on a real Slurm, by any policy",
 )
 @_config
-@click.option("--dry-run", is_flag=True, help="what the next round would do, and why; nothing is written or done")
+@click.option("--dry-run", is_flag=True, help="print what the next round would do, and why; change nothing")
 @click.pass_context
 def live(context: click.Context, config: Path | None, dry_run: bool) -> None:
     """Grant leases to the jobs of a Slurm partition, until SIGTERM or Ctrl-C."""
     if context.invoked_subcommand is not None:
         if dry_run:
-            raise click.UsageError("--dry-run goes without a command", context)
+            raise click.UsageError("--dry-run cannot be combined with a command", context)
         context.default_map = {context.invoked_subcommand: {"config": config}}
         return
     if config is None:
@@ -43,12 +43,12 @@ def live(context: click.Context, config: Path | None, dry_run: bool) -> None:
         coordinator.serve(read)
 
 
-@live.command("check", cls=args.Command, short_help="what Slurm lacks for it, and why that matters")
+@live.command("check", cls=args.Command, short_help="check what Slurm lacks for the coordinator")
 @_config
 def check_(config: Path | None) -> int:
-    """Compare Slurm's settings, the partition and the rights of this user with what the coordinator needs.
+    """Check that Slurm's settings, the partition and this user's rights are what the coordinator needs.
 
-    One line each: ok, warning or missing. The exit code is 1 if something is missing.
+    Each gets a line: ok, warning or missing. The exit code is 1 if something is missing.
     """
     from astraea.live.check import MISSING, check
     from astraea.live.config import read_config
@@ -60,18 +60,18 @@ def check_(config: Path | None) -> int:
     return int(any(finding.state == MISSING for finding in found))
 
 
-@live.command("status", cls=args.Command, short_help="who holds what, who waits, who is next to go")
+@live.command("status", cls=args.Command, short_help="show who holds what, who waits and whose lease ends next")
 @_config
-@click.option("--json", "for_program", is_flag=True, help="for a program")
-@click.option("--prometheus", is_flag=True, help="for the textfile collector of Prometheus' node exporter")
+@click.option("--json", "for_program", is_flag=True, help="print JSON")
+@click.option("--prometheus", is_flag=True, help="print metrics for the textfile collector of Prometheus")
 def status_(config: Path | None, for_program: bool, prometheus: bool) -> None:
-    """Show tenants, leases and waiting jobs by the coordinator's state; in a terminal again and again, until Ctrl-C."""
+    """Show tenants, leases and waiting jobs from the coordinator's state; in a terminal refresh until Ctrl-C."""
     from astraea.live.config import read_config
     from astraea.live.prometheus import as_prometheus
     from astraea.live.status import as_records, as_text, status
 
     if for_program and prometheus:
-        raise click.UsageError("--json and --prometheus exclude each other")
+        raise click.UsageError("--json and --prometheus cannot be combined")
     if config is None:
         raise click.UsageError("Missing option '--config'")
     read = read_config(config)
@@ -94,12 +94,12 @@ def status_(config: Path | None, for_program: bool, prometheus: bool) -> None:
             print()
 
 
-@live.command("explain", cls=args.Command, short_help="why a job waits, what it is owed, when it can expect a lease")
+@live.command("explain", cls=args.Command, short_help="explain why a job waits and when it can expect a lease")
 @click.argument("job", metavar="JOBID")
 @_config
-@click.option("--json", "for_program", is_flag=True, help="for a program")
+@click.option("--json", "for_program", is_flag=True, help="print JSON")
 def explain_(job: str, config: Path | None, for_program: bool) -> None:
-    """Explain in five lines why a job waits or runs, what it is owed, who is before it, and when it gets a lease."""
+    """Explain in five lines why a job waits or runs, what it is owed, who is ahead of it, and when it gets a lease."""
     from astraea.live.config import read_config
     from astraea.live.explain import as_record, explain
     from astraea.live.five_lines import as_text

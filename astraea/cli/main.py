@@ -1,4 +1,4 @@
-"""The commands of `astraea`, and what those print that fail."""
+"""The commands of `astraea`, their exit codes and their error messages."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ for command in (audit, leaderboard, live, wait):
     app.add_command(command)
 
 
-@app.command(cls=args.Command, short_help="run a trace under a policy")
+@app.command(cls=args.Command, short_help="simulate a trace under a policy")
 @args.simulations()
 @click.option("--json", "for_program", is_flag=True, help="print the summary as JSON and nothing else")
-@args.path("--out", "DIR", "write jobs.csv, tenants.csv, excluded_jobs.csv, provenance.json there")
+@args.path("--out", "DIR", "folder for jobs.csv, tenants.csv, excluded_jobs.csv and provenance.json")
 def simulate(wanted: args.Simulations, for_program: bool, out: Path | None) -> None:
-    """Run a trace on a cluster under a policy; print a summary, and write the tables if asked to."""
+    """Simulate a trace on a cluster under a policy; print a summary, and write tables with --out."""
     from astraea.cli.tables import run_summary, summary_text, write_tables
     from astraea.cluster.simulation import simulated
 
@@ -56,13 +56,13 @@ def simulate(wanted: args.Simulations, for_program: bool, out: Path | None) -> N
     print(json.dumps(figures, indent=2, allow_nan=False) if for_program else summary_text(figures, result, trace))
 
 
-@app.command(cls=args.Command, short_help="run a grid and make a table of it")
+@app.command(cls=args.Command, short_help="simulate a grid of runs and make a table of it")
 @args.simulations(several=True)
 @args.parallel
 @args.cache
-@args.path("--out", "FILE.csv", "the table; printed if not given")
+@args.path("--out", "FILE.csv", "file for the table (default: print it)")
 def sweep(wanted: args.Simulations, cache: Path | None, out: Path | None) -> None:
-    """Run every combination of policies, parameters, cluster sizes and seeds; one row of the table per run."""
+    """Simulate every combination of policies, parameters, cluster sizes and seeds; the table has one row per run."""
     from astraea.experiments.grid import grid_table
 
     args.refuse_no_file(out)
@@ -78,8 +78,8 @@ def sweep(wanted: args.Simulations, cache: Path | None, out: Path | None) -> Non
 @app.command(cls=args.Command, short_help="recommend a lease term for a trace and a cluster")
 @args.simulations()
 @click.option("--terms", type=args.listed(args.whole_number), metavar="S,...",
-              help="lease terms to try [s]; {astraea.experiments.lease_term:TERMS} if not given")  # fmt: skip
-@args.path("--overheads", "FILE", "of a checkpoint and a restart, as docs/live/measure_overheads.py wrote them")
+              help="lease terms to try [s] (default: {astraea.experiments.lease_term:TERMS})")  # fmt: skip
+@args.path("--overheads", "FILE", "JSON with the overheads of your job, as docs/live/measure_overheads.py writes it")
 @args.parallel
 @args.cache
 def lease_term(wanted: args.Simulations, terms: list[int] | None, overheads: Path | None, cache: Path | None) -> None:
@@ -92,9 +92,9 @@ def lease_term(wanted: args.Simulations, terms: list[int] | None, overheads: Pat
     if overheads is not None:
         measured = args.measured_overheads(overheads)
         wanted.param += tuple((name, [seconds]) for name, seconds in measured.items())
-        # in a shorter lease no job gets on
+        # in a shorter lease no job makes progress
         if not (terms := terms or [term for term in TERMS if term > sum(measured.values())]):
-            raise InputError(f"{overheads}: checkpoint and restart must take less than {TERMS[-1]} s, or give --terms")
+            raise InputError(f"{overheads}: checkpoint and restart take {TERMS[-1]} s or more; give longer --terms")
         origin = f"from {overheads}"
     (run,) = wanted.runs()
     choice = select_lease_term(run, terms or TERMS, cache=cache)
@@ -106,10 +106,10 @@ def lease_term(wanted: args.Simulations, terms: list[int] | None, overheads: Pat
     print(choice.reason)
 
 
-@app.command(cls=args.Command, short_help="what a trace is like")
+@app.command(cls=args.Command, short_help="show statistics of a trace")
 @args.trace
 def describe(**reading: Any) -> None:
-    """Tell what was read from a trace, what was set aside and why, and its statistics."""
+    """Report what was read from a trace, what was set aside and why, and its statistics."""
     from astraea.traces.describe import describe_text
     from astraea.traces.named import named_trace
 
@@ -121,9 +121,9 @@ def data() -> None:
     """Download workloads, or list what can be downloaded."""
 
 
-@data.command(cls=args.Command, short_help="download")
-@click.argument("names", nargs=-1, metavar="[NAME]...", help="all small ones if none is named")
-@args.path("--folder", "DIR", "default {astraea.traces.sources:RAW}")
+@data.command(cls=args.Command, short_help="download workloads")
+@click.argument("names", nargs=-1, metavar="[NAME]...", help="workloads (default: all small ones)")
+@args.path("--folder", "DIR", "folder to download to (default {astraea.traces.sources:RAW})")
 def fetch(names: tuple[str, ...], folder: Path | None) -> None:
     """Download workloads, check them and unpack them."""
     from astraea.traces.sources import RAW, SOURCES
@@ -135,21 +135,21 @@ def fetch(names: tuple[str, ...], folder: Path | None) -> None:
         print(download(name, folder or RAW))
 
 
-@data.command("list", cls=args.Command, short_help="what can be downloaded")
+@data.command("list", cls=args.Command, short_help="list what can be downloaded")
 def list_() -> None:
     """List the workloads that can be downloaded."""
     from astraea.traces.sources import SOURCES
 
     for name, source in SOURCES.items():
         size = f"{source.size / 1e9:.2g} GB" if source.size else ""
-        notes = "; ".join(filter(None, [size, "never tried" if source.untried else "", source.by_hand]))
+        notes = "; ".join(filter(None, [size, "untested" if source.untried else "", source.by_hand]))
         print(f"{name:<20} {source.title}{f' ({notes})' if notes else ''}")
 
 
-@app.command(cls=args.Command, short_help="schedulers and their parameters")
-@click.option("--json", "for_program", is_flag=True, help="for a program")
+@app.command(cls=args.Command, short_help="list schedulers and their parameters")
+@click.option("--json", "for_program", is_flag=True, help="print JSON")
 def policies(for_program: bool) -> None:
-    """List the schedulers with source and parameters, and the settings of a simulation."""
+    """List the schedulers with their sources and parameters, and the settings of a simulation."""
     from astraea.cluster.policies import POLICIES
     from astraea.cluster.settings import Settings
 
@@ -160,7 +160,7 @@ def policies(for_program: bool) -> None:
         }
         for name, policy in POLICIES.items()
     }
-    # the docstring of `Settings` says what each of them is
+    # the docstring of `Settings` describes each setting
     said = re.findall(r"^ *(\w+) : \w+\n(.+?)\.$", docstring(Settings), re.M | re.S)
     meanings = {name: " ".join(meaning.split()) for name, meaning in said}
     settings = {f.name: {"default": f.default, "meaning": meanings[f.name]} for f in fields(Settings)}
@@ -181,15 +181,15 @@ def _print_parameters(table: dict[str, Any]) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command of `astraea`, as `run`."""
+    """Run one command of `astraea` and return its exit code (see `run`)."""
     return run(app, argv)
 
 
 def run(command: click.Command, argv: Sequence[str] | None = None) -> int:
-    """Run a command with these arguments, or those of the process, and give its exit code.
+    """Run a command with these arguments, or those of the process, and return its exit code.
 
-    That is 0, or what the command returns, or 2 after bad input, or 130 after Ctrl-C; what went wrong stands on the
-    standard error stream in one sentence.
+    The code is 0, or what the command returns, or 2 after bad input, or 130 after Ctrl-C. An error is one sentence on
+    the standard error stream.
     """
     stop = functools.partial(_stop, str(command.name))
     try:
@@ -203,10 +203,10 @@ def run(command: click.Command, argv: Sequence[str] | None = None) -> int:
         place = command.name if error.ctx is None else error.ctx.command_path
         return stop(f"{error.format_message().rstrip('.')} (see: {place} --help)")
     except KeyboardInterrupt:
-        return stop("interrupted; nothing was left half written", INTERRUPTED)
+        return stop("interrupted; no file was left half-written", INTERRUPTED)
     except (InputError, PolicyError) as error:
         return stop(str(error))
-    except BrokenPipeError:  # whoever read our output had enough, as with `| head`
+    except BrokenPipeError:  # the reader of our output has closed it, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:
@@ -217,6 +217,6 @@ def run(command: click.Command, argv: Sequence[str] | None = None) -> int:
 
 
 def _stop(program: str, sentence: str, code: int = BAD_INPUT) -> int:
-    """Say what went wrong, on one line."""
+    """Print an error on one line, and return the exit code."""
     print(f"{program}: {' '.join(sentence.splitlines())}", file=sys.stderr)
     return code

@@ -1,4 +1,4 @@
-"""What commands tell of results: summary and tables of one run, and the standings of many policies."""
+"""Output of commands: summary and tables of one run, and the standings of many policies."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.core.metrics import Summary, summary, tenant_windows
 from astraea.core.result import JOB_COLUMNS, Result
+from astraea.core.text import counted
 from astraea.core.units import HOUR
 from astraea.traces.trace import Trace
 
@@ -19,7 +20,7 @@ ROWS: Final = (
     "set_aside_gpu_time", "average_jct", "median_jct", "average_slowdown", "sharing_loss", "tenant_sharing_loss",
     "makespan", "utilization", "overhead_share", "seconds",
 )  # fmt: skip
-"""Figures of the summary that are printed, after the jobs."""
+"""Figures of the summary that are printed after the number of jobs."""
 
 STANDINGS: Final = {
     "sharing_loss": ("jobs with sharing loss [%]", 100.0),
@@ -33,7 +34,7 @@ STANDINGS: Final = {
 
 
 def run_summary(result: Result, trace: Trace) -> dict[str, Any]:
-    """Collect what a program wants to know of a run; undefined figures are None."""
+    """Collect the figures of a run for a program; undefined figures are None."""
     reasons = all_excluded_jobs(result, trace)["reason"].value_counts().to_dict()
     figures = {
         "trace": trace.name,
@@ -57,9 +58,9 @@ def summary_text(figures: dict[str, Any], result: Result, trace: Trace) -> str:
 
 
 def all_excluded_jobs(result: Result, trace: Trace) -> pd.DataFrame:
-    """List what was set aside by the reader and before the run, in this order, a row each.
+    """List the jobs set aside by the reader, then those set aside before the run, one row each.
 
-    Tenant, demand and duration are missing where a reader found no job, line and detail where there is no such row.
+    Tenant, demand and duration are missing if the reader found no job, line and detail if there is no such row.
     """
     listed = trace.excluded_jobs
     table = pd.concat([listed, result.excluded_jobs], ignore_index=True) if len(listed) else result.excluded_jobs
@@ -70,7 +71,7 @@ def all_excluded_jobs(result: Result, trace: Trace) -> pd.DataFrame:
 def write_tables(result: Result, trace: Trace, folder: Path) -> None:
     """Write ``jobs.csv``, ``tenants.csv``, ``excluded_jobs.csv`` and ``provenance.json`` into an existing folder.
 
-    Numbers are written with as many digits as it takes to read the same number back; an undefined one is empty.
+    Numbers have as many digits as are needed to read the same number back; an undefined number is empty.
     """
     tables = {
         "jobs": result.jobs[list(JOB_COLUMNS)],
@@ -83,7 +84,7 @@ def write_tables(result: Result, trace: Trace, folder: Path) -> None:
 
 
 def standings_text(name: str, submitted: int, cluster: Cluster, table: pd.DataFrame) -> str:
-    """Write `leaderboard.standings` of one log: ``value [interval] #rank (interval)`` by policy and measure."""
+    """Format `leaderboard.standings` of one log: ``value [interval] #rank (interval)`` by policy and measure."""
     ranked = table[table["reason"] == ""]
     seeds, weeks = int(ranked["seeds"].max()), int(ranked["weeks"].max())
     over = f"{seeds} seeds" if seeds > 1 else f"{weeks} weeks" if weeks else "less than two weeks"
@@ -93,7 +94,7 @@ def standings_text(name: str, submitted: int, cluster: Cluster, table: pd.DataFr
         for measure, (heading, factor) in STANDINGS.items()
     }
     run = int(ranked["jobs"].max())
-    left = f" ({submitted - run:,} gangs that some policy never starts are left out)" if run < submitted else ""
+    left = f" (without {counted(submitted - run, 'gang')} that some policy never starts)" if run < submitted else ""
     size = f"{run:,} jobs{left}, {cluster} GPUs"
     lines = [f"{name}, {size}; {intervals} over {over}; # is the rank"]
     lines += pd.DataFrame(shown).rename_axis(None).to_string().splitlines()
@@ -102,7 +103,7 @@ def standings_text(name: str, submitted: int, cluster: Cluster, table: pd.DataFr
 
 
 def _standing(row: pd.Series[Any], factor: float) -> str:
-    """Write a value with its interval and rank."""
+    """Format a value with its interval and rank."""
     value, low, high = (factor * row[name] for name in ("value", "low", "high"))
     if math.isnan(value):
         return "-"

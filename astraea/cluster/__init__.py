@@ -1,1 +1,1 @@
-"""ASTRAEA and the schedulers it is compared with, on a cluster with one type of GPU."""
+"""ASTRAEA and the schedulers with which it is compared, on a cluster with one type of GPU."""

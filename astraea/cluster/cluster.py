@@ -1,4 +1,4 @@
-"""The cluster: nodes with GPUs."""
+"""The cluster: nodes and their GPUs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from astraea.core.errors import InputError
 
 @dataclass(frozen=True)
 class Cluster:
-    """`nodes` machines with `gpus_per_node` GPUs each; where they differ, see `Cluster.of`.
+    """`nodes` machines with `gpus_per_node` GPUs each; if they differ, see `Cluster.of`.
 
     Attributes
     ----------
     nodes : int
     gpus_per_node : int
-        GPUs of a node, of the largest one where they differ [GPU].
+        GPUs of a node; of the largest node if they differ [GPU].
     sizes : tuple of int
-        GPUs of each node where they differ, else empty [GPU].
+        GPUs of each node if they differ, else empty [GPU].
     """
 
     nodes: int
@@ -41,7 +41,7 @@ class Cluster:
 
     @classmethod
     def of(cls, node_gpus: Sequence[int]) -> Cluster:
-        """Make a cluster of nodes that differ, each with so many GPUs; 0 for a node that is down [GPU]."""
+        """Make a cluster of nodes with different numbers of GPUs; 0 for a node that is down [GPU]."""
         sizes = tuple(node_gpus)
         return cls(len(sizes), max(sizes, default=0), sizes)
 

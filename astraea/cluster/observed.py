@@ -1,4 +1,4 @@
-"""As it was: the result that a log tells of, measured like a simulation, without one."""
+"""Build a `Result` from the starts and ends recorded in a log, without simulating."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from astraea.traces.trace import Trace
 
 
 def observed(trace: Trace, cluster: Cluster) -> Result:
-    """Make a result of the recorded starts and ends of a trace.
+    """Make a result from the recorded starts and ends of a trace.
 
     Parameters
     ----------
     trace : Trace
-        With `recorded` runs, or with the recorded `queueing_delay` of every job: then a job is one run.
+        With `recorded` runs, or with the recorded `queueing_delay` of every job, each of which is then one run.
     cluster : Cluster
-        That it ran on.
+        The cluster on which it ran.
 
     Returns
     -------
     Result
-        As of a simulation; a job that was requeued has several `leases`, and what its earlier runs took is `overhead`.
+        Like that of a simulation; a requeued job has several `leases`, and the time of its earlier runs is `overhead`.
 
     Raises
     ------
     InputError
-        If the trace does not tell when a job ran, or more GPUs were in use than the cluster has.
+        If the trace does not have the start of a job, or more GPUs were in use than the cluster has.
     """
     runs = recorded_runs(trace)
     moments = _moments(trace, runs, cluster)
@@ -79,9 +79,9 @@ def observed(trace: Trace, cluster: Cluster) -> Result:
 
 
 def recorded_runs(trace: Trace) -> pd.DataFrame:
-    """When each job held its GPUs, in order of start: job_id, job (index into the trace), start and end [s].
+    """Return when each job held its GPUs, in order of start: job_id, job (index into the trace), start and end [s].
 
-    `InputError` if the trace does not tell it of every job, or two runs of a job overlap.
+    `InputError` if the trace does not have it for every job, or if two runs of a job overlap.
     """
     if trace.recorded is not None:
         runs = trace.recorded.assign(job=pd.Index(trace.job_id).get_indexer(pd.Index(trace.recorded["job_id"])))
@@ -94,8 +94,8 @@ def recorded_runs(trace: Trace) -> pd.DataFrame:
     if len(lacking):
         first = trace.job_id[lacking[0]]
         raise InputError(
-            f"{trace.name}: the log does not tell when job {first!r} started ({len(lacking)} such "
-            f"job{'' if len(lacking) == 1 else 's'}), so it cannot be shown as it was"
+            f"{trace.name}: the log has no start of job {first!r} ({len(lacking)} such "
+            f"job{'' if len(lacking) == 1 else 's'}), so what happened cannot be measured"
         )
     runs = runs.sort_values(["job", "start"], kind="stable", ignore_index=True)
     same = runs["job"].eq(runs["job"].shift())
@@ -106,7 +106,7 @@ def recorded_runs(trace: Trace) -> pd.DataFrame:
 
 
 def _moments(trace: Trace, runs: pd.DataFrame, cluster: Cluster) -> npt.NDArray[np.void]:
-    """Everything that happens, in order."""
+    """Return everything that happens, in order of time."""
     jobs = np.arange(len(trace))
     is_last = ~runs.iloc[::-1]["job"].duplicated().iloc[::-1].to_numpy()
     of = runs["job"].to_numpy()
@@ -125,6 +125,6 @@ def _moments(trace: Trace, runs: pd.DataFrame, cluster: Cluster) -> npt.NDArray[
         at = moments["time"][int(np.argmax(held > cluster.gpus))]
         raise InputError(
             f"{trace.name}: at {at:g} s {held[held > cluster.gpus][0]} GPUs were in use, more than the cluster of "
-            f"{cluster} has; give the nodes that there were"
+            f"{cluster} has; give the true number of nodes"
         )
     return moments

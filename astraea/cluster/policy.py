@@ -1,6 +1,6 @@
-"""What a scheduler is, and the words that it is written in.
+"""Definition of a scheduler, and the functions in which its `select` is written.
 
-A policy is one function `select(s)` that reads the `View` and calls `grant(s, j)` for each job that gets a lease at
+A policy is one function `select(s)` that reads the `View` and calls `grant(s, j)` for each job that gets a lease in
 this round, in order. Pending jobs and jobs that ask for renewal are treated alike ([Ye2022] §5.1.2).
 """
 
@@ -34,34 +34,35 @@ class Policy:
     Attributes
     ----------
     name : str
-        As in figures and on the command line.
+        Name in figures and on the command line.
     select : compiled function of a `View`
-        Chooses who gets a lease at a round.
+        Chooses the jobs that get a lease in a round.
     parameters : mapping of str to float
-        In the order of the policy's `Parameters`; `lease_term` [s] is there if the policy preempts, `half_life` [s] if
-        it reads `accounting.tenant_decayed`, `interval` [s] if it runs in rounds of its own, whatever the settings say.
+        In the order of the policy's `Parameters`; `lease_term` [s] exists if the policy preempts, `half_life` [s] if it
+        reads `accounting.tenant_decayed`, and `interval` [s] if its own rounds override the settings.
     help : mapping of str to str
-        What each parameter is, with its unit.
+        Meaning of each parameter, with its unit.
     source : str
         Paper and section.
     estimates : function of the parameters
-        Whether it reads `View.job.estimate`.
+        True if it reads `View.job.estimate`.
     revisit : function of the parameters
-        At which rounds its decision could differ from the last one although nothing happened: `AT_EVENTS` at none,
-        `WHILE_ONE_FITS` (safe for all that revoke nothing) while a gang that waits is no larger than what is free,
-        `WHILE_ONE_WAITS` at every one.
+        Rounds at which its decision may differ from the last one although nothing happened: `AT_EVENTS` none,
+        `WHILE_ONE_FITS` (safe for policies that revoke nothing) while a waiting gang is no larger than the free GPUs,
+        `WHILE_ONE_WAITS` every round.
     synchronous : function of the parameters
-        Whether all leases end together, at multiples of their term; only who is not renewed pays for a checkpoint.
+        True if all leases end together, at multiples of their term; then only a job that is not renewed pays for a
+        checkpoint.
     largest : function of the parameters
-        Largest gang that it ever starts, as a multiple of its tenant's quota: 1 under static quotas, infinite without.
+        Largest gang that it ever starts, as a multiple of the tenant's quota: 1 with static quotas, else infinite.
     memory : tuple of two or three int
-        Numbers kept per job, per tenant and, if there is a third, per association of `View.rules`.
+        How many numbers it keeps per job, per tenant and, if there is a third, per association of `View.rules`.
     alike : bool
-        Whether it needs nodes that are alike, and jobs that may run on all of them.
+        True if it needs equal nodes, and jobs that may run on all of them.
     at_least, at_most : mapping of str to float
-        Smallest value of a parameter where that is not 0, and largest where there is one.
+        Smallest value of a parameter if it is not 0, and largest value if there is one.
     choices : mapping of str to tuple of str
-        Parameters whose values are words; the value is the place of the word, from 0.
+        Parameters whose values are words; the value is the position of the word, from 0.
     """
 
     name: str
@@ -80,11 +81,11 @@ class Policy:
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __call__(self, **parameters: float | str) -> Policy:
-        """The same policy with other parameters; `InputError` for one that it lacks, or a value out of its bounds."""
+        """Return the same policy with other parameters; `InputError` for an unknown one, or a value out of bounds."""
         for key, value in parameters.items():
             if key not in self.parameters:
                 known = ", ".join(self.parameters) or "none"
-                raise InputError(f"policy {self.name}: unknown parameter {key!r}; it has {known}")
+                raise InputError(f"policy {self.name}: unknown parameter {key!r}; its parameters are {known}")
             if key in self.choices and value not in self.choices[key] and value not in range(len(self.choices[key])):
                 raise InputError(f"policy {self.name}: {key} must be {' or '.join(self.choices[key])}, got {value!r}")
             if key not in self.choices:
@@ -95,12 +96,12 @@ class Policy:
 
     @property
     def needs_estimates(self) -> bool:
-        """Whether it reads `View.job.estimate` with these parameters."""
+        """True if it reads `View.job.estimate` with these parameters."""
         return self.estimates(self.parameters)
 
     @property
     def as_text(self) -> dict[str, float | str]:
-        """The parameters as people write them."""
+        """The parameters with words for choices."""
         return {k: self.choices[k][int(v)] if k in self.choices else v for k, v in self.parameters.items()}
 
     @property
@@ -121,19 +122,19 @@ def policy(
     needs_estimates: bool | Callable[[Mapping[str, float]], bool] = False,
     **declared: Any,
 ) -> Callable[[Callable[[View], None]], Policy]:
-    """Make a `Policy` of a function `select(s)`.
+    """Make a `Policy` from a function `select(s)`.
 
     Parameters
     ----------
     name : str
-        What the policy is called.
+        Name of the policy.
     parameters : NamedTuple class, optional
-        Fields with defaults; the line ``name : unit, meaning`` of its docstring documents each. With a field
-        `lease_term` the policy preempts at the end of leases; without, a job runs to its end.
+        Fields with defaults; a line ``name : unit, meaning`` in its docstring documents each. With a field
+        `lease_term` the policy preempts at the end of leases; without it, a job runs to its end.
     needs_estimates : bool, or function of the parameters
-        Whether it reads `View.job.estimate`.
+        True if it reads `View.job.estimate`.
     **declared
-        What else it declares: `revisit`, `synchronous`, `largest`, `memory`, `alike`, `at_least`, `at_most` and
+        Further fields: `revisit`, `synchronous`, `largest`, `memory`, `alike`, `at_least`, `at_most` and
         `choices` of `Policy`.
     """
     fields: dict[str, float] = dict(getattr(parameters, "_field_defaults", {}))
@@ -155,7 +156,7 @@ def policy(
 
 
 class LeaseTerm(NamedTuple):
-    """Parameters of a policy that has leases and nothing else to set.
+    """Parameters of a policy that has leases and no other parameter.
 
     lease_term : s, length of a lease
     """
@@ -164,7 +165,7 @@ class LeaseTerm(NamedTuple):
 
 
 def unpack(cls: Any, values: Any) -> Any:
-    """The policy's parameters by name: ``p = unpack(Parameters, s.parameters)``."""
+    """Return the policy's parameters by name: ``p = unpack(Parameters, s.parameters)``."""
     return cls(*values[: len(cls._fields)])
 
 
@@ -175,8 +176,8 @@ def _unpack(cls, values):  # type: ignore[no-untyped-def]
 
 
 RESOLUTION: Final = 2.0**30
-"""Fairness is compared in steps of 2**-30, about 1e-9, so that ratios that are equal on paper tie in floating point
-too, on every machine, and the documented tie-break decides."""
+"""Inverse of the steps in which fairness is compared, about 1e-9: ratios that are equal on paper then also tie in
+floating point, on every machine, and the documented tie-break decides."""
 
 NO_TENANT: Final = -1
 NO_JOB: Final = -1
@@ -184,43 +185,43 @@ NO_JOB: Final = -1
 
 @inlined
 def candidates(s: View, t: int) -> I:
-    """Jobs of tenant `t` that wait or ask for renewal, in order of submission; those granted at this round too."""
+    """Return jobs of tenant `t` that wait or ask for renewal, in order of submission, granted ones included."""
     return s.queue[s.region[t].start : s.region[t].start + s.region[t].length]
 
 
 @inlined
 def all_candidates(s: View) -> I:
-    """Jobs of all tenants that wait or ask for renewal, in order of submission."""
+    """Return jobs of all tenants that wait or ask for renewal, in order of submission."""
     return candidates(s, len(s.tenant))
 
 
 @inlined
 def renewals(s: View) -> I:
-    """Candidates that ask for renewal, in order of submission; those granted at this round too."""
+    """Return candidates that ask for renewal, in order of submission, including those granted in this round."""
     return s.expired[: s.clock[0].n_expired]
 
 
 @inlined
 def running(s: View) -> I:
-    """Jobs under a running lease, in the order in which they were launched; those revoked at this round too."""
+    """Return jobs under a running lease, in order of launch, including those revoked in this round."""
     return s.running[: s.clock[0].n_running]
 
 
 @inlined
 def is_open(s: View, j: int) -> bool:
-    """Whether job `j` has been neither granted nor revoked yet at this round."""
+    """Return whether job `j` has been neither granted nor revoked in this round so far."""
     return not s.job[j].decided
 
 
 @inlined
 def fits(s: View, j: int) -> bool:
-    """Whether the gang of job `j` is no larger than what is free."""
+    """Return whether the gang of job `j` is no larger than the number of free GPUs."""
     return s.job[j].demand <= s.clock[0].free
 
 
 @inlined
 def grant(s: View, j: int) -> None:
-    """Job `j` gets a lease and its whole gang; the engine refuses an answer that breaks a rule."""
+    """Give job `j` a lease and its whole gang; the engine refuses an answer that breaks a rule."""
     if s.clock[0].n_granted < len(s.granted):
         s.granted[s.clock[0].n_granted] = j
         s.clock[0].n_granted += 1
@@ -234,7 +235,7 @@ def grant(s: View, j: int) -> None:
 
 @inlined
 def revoke(s: View, j: int) -> None:
-    """Job `j`, under a running lease, loses its GPUs now, and what it did since its last checkpoint."""
+    """Take the GPUs of job `j`, which is under a running lease, now; its work since its last checkpoint is lost."""
     if s.clock[0].n_revoked < len(s.revoked):
         s.revoked[s.clock[0].n_revoked] = j
         s.clock[0].n_revoked += 1
@@ -247,13 +248,13 @@ def revoke(s: View, j: int) -> None:
 
 @inlined
 def spare_checkpoints(s: View, j: int) -> None:
-    """From now on job `j` saves no state at the end of a lease, and pays nothing for it; it must keep its GPUs then."""
+    """Exempt job `j` from checkpoints at the end of leases from now on; it must then keep its GPUs."""
     s.job[j].spared = True
 
 
 @inlined
 def place_on(s: View, j: int, node: int, gpus: int) -> None:
-    """Put GPUs of job `j`, granted last and without any yet, on a node; the engine places a gang without choices."""
+    """Put GPUs of job `j`, the last granted, on a node; a gang without such choices is placed by the engine."""
     if s.clock[0].n_choices < len(s.choices):
         choice = s.choices[s.clock[0].n_choices]
         choice.job, choice.node, choice.gpus = j, node, gpus
@@ -262,19 +263,19 @@ def place_on(s: View, j: int, node: int, gpus: int) -> None:
 
 @inlined
 def in_use(s: View, t: int) -> int:
-    """GPUs that tenant `t` has under running leases and by the grants of this round [GPU]."""
+    """Return the GPUs of tenant `t` under running leases and by grants of this round [GPU]."""
     return s.tenant[t].held + s.tenant[t].granted - s.tenant[t].revoked
 
 
 @inlined
 def level(ratio: float) -> float:
-    """A fairness value at the resolution in which it is compared; whole numbers up to 2**53 are exact."""
+    """Return a fairness value at the resolution of comparisons; whole numbers up to 2**53 are exact."""
     return np.floor(ratio * RESOLUTION + 0.5)
 
 
 @inlined
 def rho_job(s: View, j: int) -> float:
-    """Long-term GPU-time fairness of a candidate since its submission, [Ye2022] Eq. 15; 0 before it has run."""
+    """Return long-term GPU-time fairness of a candidate since its submission, [Ye2022] Eq. 15; 0 before it has run."""
     if s.job[j].attained_service == 0:
         return 0.0
     return s.job[j].attained_service / job_fair(s, j, s.clock[0].now)
@@ -282,13 +283,13 @@ def rho_job(s: View, j: int) -> float:
 
 @inlined
 def attained_by_tenant(s: View, t: int, since: float) -> float:
-    """GPU-time that tenant `t` attained from the whole hour `since` until now [GPU-s], [Ye2022] Eq. 11."""
+    """Return GPU-time that tenant `t` attained from the whole hour `since` until now [GPU-s], [Ye2022] Eq. 11."""
     return tenant_alloc(s, t, s.clock[0].now) - s.timeline[int(since / HOUR), t].attained
 
 
 @inlined
 def average_contention(s: View, j: int) -> float:
-    """Average number of active jobs since job `j` was submitted; those active now if that is this moment."""
+    """Return the average number of active jobs since job `j` was submitted; the current number if just submitted."""
     life = s.clock[0].now - s.job[j].submit_time
     if life == 0:
         return s.clock[0].active_jobs
@@ -297,5 +298,5 @@ def average_contention(s: View, j: int) -> float:
 
 @inlined
 def remaining_service(s: View, j: int) -> float:
-    """Estimated service that job `j` still needs after its last checkpoint [s]; see `leases.expect`."""
+    """Return the estimated service that job `j` still needs after its last checkpoint [s]; see `leases.expect`."""
     return s.job[j].total_service - s.job[j].progress

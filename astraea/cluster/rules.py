@@ -1,6 +1,6 @@
-"""What a simulation reads of a cluster's own configuration, resolved per job: nodes, tree of tenants, limits, priority.
+"""The cluster's own configuration, resolved per job for a simulation: nodes, tree of tenants, limits, priority.
 
-Every policy keeps to the nodes on which a job may run, but `hived`, which refuses such rules. The rest is
+Every policy respects the nodes on which a job may run, except `hived`, which refuses such rules. The other fields are
 for policies that have a tree of tenants, or limits.
 """
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 class Rules(NamedTuple):
     """Arrays over n jobs in trace order, nodes of the cluster, A associations, P partitions, C caps; see `no_rules`.
 
-    Parents come before their children; leaves are users. A job takes something of each of its caps while it runs.
+    Parents come before their children; leaves are users. While a job runs, it takes a part of each of its caps.
     """
 
-    allowed: BoolArray  #: (kinds, nodes) on which nodes jobs of a kind may run
+    allowed: BoolArray  #: (kinds, nodes) true for nodes on which jobs of a kind may run
     kind: IntArray  #: (n,) of each job
-    nodes: IntArray  #: (n,) nodes that each job asks for; 0: as few as hold its gang
+    nodes: IntArray  #: (n,) nodes that each job asks for; 0 means as few as hold its gang
     parent: IntArray  #: (A,) the association above; -1 for those at the top
     shares: FloatArray  #: (A,) among those with the same parent
     usage: FloatArray  #: (A,) decayed usage of each leaf at second 0 [units of `charge` x s]
     association: IntArray  #: (n,) the leaf of each job
-    charge: FloatArray  #: (n,) what each job uses per second, in GPUs, CPUs or billing units
+    charge: FloatArray  #: (n,) usage of each job per second, in GPUs, CPUs or billing units
     cap: FloatArray  #: (C,) most that all running jobs under a cap may take together
     caps: IntArray  #: (n, K) caps of each job; -1 for none
-    takes: FloatArray  #: (n, K) what it takes of each: its GPUs, or CPUs, or 1 where jobs are counted
-    binds: BoolArray  #: (n, K) or (n, 1) whether each cap holds the job, which counts in it in any case
+    takes: FloatArray  #: (n, K) amount that it takes of each cap: its GPUs or CPUs, or 1 if jobs are counted
+    binds: BoolArray  #: (n, K) or (n, 1) true if the cap can hold the job back; the job always counts in it
     partition: IntArray  #: (n,) of each job
-    partition_nodes: BoolArray  #: (P, nodes) that belong to each partition
+    partition_nodes: BoolArray  #: (P, nodes) true for nodes of each partition
     tier: IntArray  #: (n,) PriorityTier of the partition; higher tiers first
     bonus: FloatArray  #: (n,) constant part of the priority: QOS and partition factors, site, less nice
 
@@ -57,10 +57,10 @@ PER_JOB: Final = ("kind", "nodes", "association", "charge", "caps", "takes", "bi
 
 
 def no_rules(trace: Trace, cluster: Cluster) -> Rules:
-    """Any job may run anywhere; the tenants, and the idle user root of Slurm, are the tree; usage is in GPU-seconds.
+    """Return rules with which any job may run anywhere; the tree is the tenants, plus Slurm's idle user root.
 
-    Where the trace has a tree of tenants, its queues are accounts, from the last one to the first. Whoever makes rules
-    replaces what is known: ``no_rules(trace, cluster)._replace(tier=...)``.
+    Usage is in GPU-seconds. If the trace has a tree of tenants, its queues are accounts, from the last to the first. To
+    make rules, replace the known fields: ``no_rules(trace, cluster)._replace(tier=...)``.
     """
     n, parent, shares, leaf = len(trace), np.full(len(trace.tenants), -1), trace.tenant_weight, trace.tenant
     if trace.tree is not None:
@@ -88,7 +88,7 @@ def no_rules(trace: Trace, cluster: Cluster) -> Rules:
 
 
 def checked(rules: Rules, trace: Trace, cluster: Cluster) -> Rules:
-    """Return the rules in the types above; `InputError` where shapes or places do not fit trace and cluster."""
+    """Return the rules in the types above; `InputError` if shapes or indices do not fit trace and cluster."""
     usual = no_rules(trace, cluster)._asdict()
     if rules.binds.shape[1:] == (1,):
         rules = rules._replace(binds=np.broadcast_to(rules.binds, rules.caps.shape))
@@ -121,9 +121,9 @@ def checked(rules: Rules, trace: Trace, cluster: Cluster) -> Rules:
 
 
 def nodes_of_gangs(rules: Rules, trace: Trace, cluster: Cluster) -> IntArray:
-    """Nodes that each job asks for, or else as few allowed ones as hold its gang, shape (n,); 0 if it fits on none.
+    """Return the nodes that each job asks for, or else the fewest that hold its gang, shape (n,); 0 if none do.
 
-    A gang has the same number of GPUs on each of its nodes, and on the last one the rest.
+    A gang has the same number of GPUs on each of its nodes, and the rest on the last one.
     """
     if not cluster.sizes and len(rules.allowed) == 1 and rules.allowed.all() and not rules.nodes.any():
         return (-(-trace.demand // cluster.gpus_per_node)).astype(np.int64)
@@ -142,5 +142,5 @@ def nodes_of_gangs(rules: Rules, trace: Trace, cluster: Cluster) -> IntArray:
 
 
 def takes_too_much(rules: Rules) -> BoolArray:
-    """Whether each job alone takes more than one of its caps allows, shape (n,)."""
+    """Return whether each job alone takes more than one of its caps allows, shape (n,)."""
     return np.asarray((rules.binds & (rules.takes > np.append(rules.cap, np.inf)[rules.caps])).any(axis=1))

@@ -1,4 +1,4 @@
-"""What is simulated besides trace, cluster and policy."""
+"""Settings of a simulation besides trace, cluster and policy."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ class Settings:
     interval : float
         Time between rounds [s] ([Ye2022] §6.1.3).
     checkpoint_overhead : float
-        GPUs are held without progress at the end of a lease [s] (§5.1.1).
+        Time for which GPUs are held without progress at the end of a lease [s] (§5.1.1).
     restart_overhead : float
-        Cold start of a preempted job [s] (§6.4).
+        Duration of the cold start of a preempted job [s] (§6.4).
     placement : str
-        How gangs go to nodes: consolidated, strict, spread or random.
+        Placement of gangs on nodes: consolidated, strict, spread or random.
     estimator : str
-        Where policies that need running times get them: oracle, noisy, history, gradient-boosting or
+        Source of running times for policies that need them: oracle, noisy, history, gradient-boosting or
         constant.
     estimate_error : float
         Mean absolute percentage error of the estimator `noisy` (0.5 is 50 %), 0 for the others.
     list_removal_flaw : bool
-        Whether some leases last a round longer, as in the simulator that ASTRAEA's authors released.
+        If true, some leases last a round longer, as in the simulator that ASTRAEA's authors released.
     whole_rounds : bool
-        Whether fairness and slowdown of jobs are counted as there, in whole rounds (`tables.in_whole_rounds`).
+        If true, fairness and slowdown of jobs are computed as there, in whole rounds (`tables.in_whole_rounds`).
     """
 
     interval: float = 10.0

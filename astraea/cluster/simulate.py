@@ -1,4 +1,4 @@
-"""The one door to the engine: `simulate(trace, cluster, policy, seed)`."""
+"""The entry point of the engine: `simulate(trace, cluster, policy, seed)`."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ def simulate(
     trace : Trace
     cluster : Cluster
     policy : Policy or str
-        A scheduler, with its parameters, or the name of one.
+        A scheduler with its parameters, or the name of one.
     seed : int
-        Of random placement and noisy estimates; nothing else is random.
+        Seed of random placement and noisy estimates; nothing else is random.
     settings : Settings, optional
         Scheduling interval, overheads, placement, estimator.
     keep_log : bool
         Keep every lease and its nodes (`Result.grants`, `Result.placements`).
     skip_rounds : bool
-        False runs every round, also those in which nothing can change; the result is the same.
+        If false, run every round, even if nothing can change in it; the result is the same.
     rules : Rules, optional
-        What the cluster's configuration says of each job: on which nodes it may run, its place in a tree of tenants,
-        limits, priority. Without, any job may run anywhere, and each tenant is one account.
+        The cluster's configuration for each job: nodes on which it may run, its place in a tree of tenants, limits,
+        priority. Without rules, any job may run anywhere, and each tenant is one account.
 
     Raises
     ------
     InputError
-        If no job of the trace can ever run there, a parameter is out of range, the estimator has no history, or the
+        If no job of the trace can ever run, a parameter is out of range, the estimator has no history, or the
         rules do not fit the trace and the cluster.
     PolicyError
-        If the policy breaks a rule: a gang that is not there, a job granted twice, or jobs left waiting for ever.
+        If the policy breaks a rule: it grants GPUs that are not free or a job twice, or leaves jobs waiting forever.
     """
     chosen = get_policy(policy) if isinstance(policy, str) else policy
     return simulated(trace, cluster, chosen, seed, settings, keep_log=keep_log, skip_rounds=skip_rounds, rules=rules)

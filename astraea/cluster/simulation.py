@@ -39,9 +39,9 @@ def simulated(
     skip_rounds: bool = True,
     rules: Rules | None = None,
 ) -> Result:
-    """Run a trace on a cluster under a policy; arguments and errors as of `simulate.simulate`.
+    """Run a trace on a cluster under a policy; arguments and errors as in `simulate.simulate`.
 
-    Apart from the names of schedulers, so that a kept result depends on one scheduler and not on all.
+    Separate from the names of schedulers, so that a cached result depends on one scheduler and not on all.
     """
     settings = Settings() if settings is None else settings
     estimators.check(settings.estimator, settings.estimate_error)
@@ -52,7 +52,7 @@ def simulated(
         policy = policy(lease_term=lease_rounds * settings.interval)
     rules = None if rules is None else checked(rules, trace, cluster)
     if policy.alike and (cluster.sizes or not (rules is None or rules.allowed.all())):
-        raise InputError(f"policy {policy.name} needs nodes that are alike, and jobs that may run on all of them")
+        raise InputError(f"policy {policy.name} needs nodes of equal size, and jobs that may run on all of them")
     runnable, excluded_jobs = split_off_impossible(trace, cluster, policy.largest(policy.parameters), rules)
     rows = np.flatnonzero(~np.isin(trace.job_id, excluded_jobs["job_id"]))
 
@@ -61,7 +61,7 @@ def simulated(
         found = estimators.estimate(trace, settings.estimator, settings.estimate_error, int(seed))
         estimate = (found.median[rows], found.spread_below[rows], found.spread_above[rows])
     revisit = policy.revisit(policy.parameters) if skip_rounds else EVERY_ROUND
-    if settings.placement == "strict":  # a grant that found no place leaves GPUs free: the next decision may differ
+    if settings.placement == "strict":  # a grant that does not fit leaves GPUs free: the next decision may differ
         revisit = max(revisit, WHILE_ONE_FITS)
     view, private = new_state(
         runnable,
@@ -110,7 +110,7 @@ def simulated(
 
 
 def rounds_of_lease(policy: Policy, settings: Settings) -> int:
-    """The lease term in whole rounds, rounded up; 0 for a policy that does not preempt."""
+    """Return the lease term in whole rounds, rounded up; 0 for a policy that does not preempt."""
     term = policy.lease_term
     if math.isinf(term):
         return 0
@@ -124,7 +124,7 @@ def rounds_of_lease(policy: Policy, settings: Settings) -> int:
     if rounds * settings.interval <= overheads:
         raise InputError(
             f"policy {policy.name}: lease_term must be longer than checkpoint and restart together "
-            f"({overheads:g} s), or a preempted job never gets on; got {term:g}"
+            f"({overheads:g} s), otherwise a preempted job makes no progress; got {term:g}"
         )
     return int(rounds)
 
@@ -132,11 +132,11 @@ def rounds_of_lease(policy: Policy, settings: Settings) -> int:
 def split_off_impossible(
     trace: Trace, cluster: Cluster, largest: float = 1.0, rules: Rules | None = None
 ) -> tuple[Trace, pd.DataFrame]:
-    """Jobs that some policy could run, and those that none ever could, with the reason.
+    """Return the jobs that some policy could run, and a table of those that none ever could, with the reason.
 
-    A gang larger than its tenant's whole quota can never be served under static quotas; it is set aside under every
-    policy that is compared with such, so that all are compared on the same jobs. A policy without static quotas runs
-    more by itself (`Policy.largest`); who compares it gives it, and the others, the jobs that this leaves.
+    A gang larger than its tenant's whole quota can never run under static quotas. It is set aside under every policy in
+    the comparison, so that all run the same jobs. A policy without static quotas could run more (`Policy.largest`); for
+    a comparison, give all policies the jobs that this function returns.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def split_off_impossible(
     largest : float
         Largest gang that is kept, as a multiple of its tenant's quota.
     rules : Rules, optional
-        Where jobs may run, and limits.
+        Nodes on which jobs may run, and limits.
     """
     quota = whole(np.minimum(largest * quotas(trace, cluster.gpus), cluster.gpus))[trace.tenant]
     too_large = trace.demand > cluster.gpus
@@ -158,14 +158,14 @@ def split_off_impossible(
     reasons = [
         f"demand exceeds the cluster ({cluster.gpus} GPUs)" if too_large[j] else
         f"demand exceeds the quota of its tenant ({quota[j]} GPUs)" if over_quota[j] else
-        "no nodes that it may run on hold its gang" if nowhere[j] else
-        "alone it takes more than a limit allows"
+        "its gang does not fit on the nodes where it may run" if nowhere[j] else
+        "it exceeds a limit by itself"
         for j in out
     ]  # fmt: skip
     table = trace.frame.loc[out, ["job_id", "tenant", "demand", "duration"]].reset_index(drop=True)
     table["reason"] = pd.Series(reasons, dtype=object)
     if len(out) == len(trace):
-        raise InputError(f"{trace.name}: no job fits a cluster of {cluster.gpus} GPUs; the first: {reasons[0]}")
+        raise InputError(f"{trace.name}: no job fits a cluster of {cluster.gpus} GPUs; first job: {reasons[0]}")
     if len(out) == 0:
         return trace, table
     return trace._take(np.setdiff1d(np.arange(len(trace)), out)), table
@@ -174,7 +174,7 @@ def split_off_impossible(
 def origin(
     trace: Trace, cluster: Cluster, policy: Policy, settings: Settings, seed: int, rules: Rules | None
 ) -> dict[str, Any]:
-    """What was simulated, and by which software."""
+    """Return the inputs of a simulation, and the software that computed it."""
     inputs = {
         "trace": trace.name,
         "trace_sha256": trace.digest,

@@ -1,6 +1,6 @@
-"""What a cluster's own configuration says: nodes, partitions, accounts, limits, weights, and what a trace's jobs get.
+"""A cluster's own configuration: nodes, partitions, accounts, limits and weights, and their effect on a trace's jobs.
 
-`read_site` reads files of Slurm, `Site.cluster` makes a cluster of them, `Site.parameters` the parameters of the policy
+`read_site` reads files of Slurm, `Site.cluster` makes a cluster from them, `Site.parameters` the parameters of policy
 `slurm`, and `site_rules.rules` resolves the rest for each job of a trace.
 """
 
@@ -28,7 +28,7 @@ class Node(NamedTuple):
     """One machine."""
 
     name: str
-    tres: Mapping[str, float]  #: ``cpu``, ``mem`` [MB], ``node``, ``gres/gpu`` and ``gres/gpu:TYPE``; 0 if not told
+    tres: Mapping[str, float]  #: ``cpu``, ``mem`` [MB], ``node``, ``gres/gpu`` and ``gres/gpu:TYPE``; 0 if not given
     features: frozenset[str]
 
 
@@ -37,7 +37,7 @@ class Partition(NamedTuple):
 
     name: str
     nodes: BoolArray  #: (nodes of the cluster,)
-    tres: Mapping[str, float]  #: what its nodes have together
+    tres: Mapping[str, float]  #: total of its nodes
     tier: int
     factor: float  #: PriorityJobFactor
     qos: str
@@ -51,13 +51,13 @@ class Site:
     Attributes
     ----------
     conf : Conf
-        ``slurm.conf``, or what ``scontrol show`` printed.
+        ``slurm.conf``, or the output of ``scontrol show``.
     accounts : Accounts
-        What ``sacctmgr`` or ``sshare`` printed; empty if nothing of it is known.
+        The output of ``sacctmgr`` or ``sshare``; empty if unknown.
     files : tuple of str
         Names of the files.
     resource : str
-        What the jobs of a trace ask for, ``gres/gpu`` or another TRES.
+        The resource that the jobs of a trace ask for, ``gres/gpu`` or another TRES.
     """
 
     conf: Conf
@@ -68,18 +68,18 @@ class Site:
 
     @cached_property
     def all_nodes(self) -> tuple[Node, ...]:
-        """All machines, in their order, but those that are not there yet (``State=FUTURE``)."""
+        """All machines, in order, except those that do not exist yet (``State=FUTURE``)."""
         named = self.conf.nodes.items()
         return (*self.classes, *(_node(n, f) for n, f in named if "FUTURE" not in f.get("state", "").upper()))
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """The machines that have some of the resource: those of the cluster."""
+        """The machines that have some of the resource, which make up the cluster."""
         return tuple(node for node in self.all_nodes if node.tres.get(self.resource, 0) >= 1)
 
     @property
     def cluster(self) -> Cluster | None:
-        """The cluster that the nodes make; None if none are known."""
+        """The cluster that the nodes make up; None if no nodes are known."""
         return Cluster.of([int(node.tres[self.resource]) for node in self.nodes]) if self.nodes else None
 
     @cached_property
@@ -108,7 +108,7 @@ class Site:
         )
 
     def _hosts(self, text: str) -> set[str] | None:
-        """The nodes of a list that may name node sets; None for all, or where nothing is known."""
+        """Return the nodes of a list that may name node sets; None for all, or if nothing is known."""
         found: set[str] = set()
         for name in hosts_of(text):
             if name.upper() == "ALL":
@@ -123,11 +123,11 @@ class Site:
         return found or None
 
     def setting(self, name: str, default: str = "") -> str:
-        """A setting of ``slurm.conf`` by its name in small letters."""
+        """Return a setting of ``slurm.conf`` by its name in lower case."""
         return self.conf.settings.get(name) or default
 
     def weight(self, name: str) -> float:
-        """``PriorityWeight`` of something; 0 where priorities are those of ``priority/basic``."""
+        """Return a ``PriorityWeight``; 0 if priorities are those of ``priority/basic``."""
         if "basic" in self.setting("prioritytype"):
             return 0.0
         return number(self.setting(f"priorityweight{name}", "0"))
@@ -139,19 +139,19 @@ class Site:
 
     @cached_property
     def scheduling(self) -> dict[str, str]:
-        """``SchedulerParameters`` by name, in small letters; "" for one without a value."""
+        """``SchedulerParameters`` by name, in lower case; "" for one without a value."""
         parts = self.setting("schedulerparameters").lower().replace(" ", "").split(",")
         return {name: value for name, _, value in (part.partition("=") for part in parts) if name}
 
     @property
     def is_enforced(self) -> bool:
-        """Whether limits of associations and of qualities of service count."""
+        """True if limits of associations and of qualities of service are enforced."""
         words = self.setting("accountingstorageenforce").lower()
         return not self.conf.settings or bool(re.search(r"limits|safe|all|[1-9]", words))
 
     @property
     def parameters(self) -> dict[str, float | str]:
-        """Parameters of the policy `slurm`, Slurm's defaults where ``slurm.conf`` says nothing; none without it."""
+        """Parameters of the policy `slurm`, with Slurm's defaults for missing settings; empty without a file."""
         if not self.conf.settings:
             return {}
         get = self.scheduling.get
@@ -166,7 +166,7 @@ class Site:
         return found | {
             "weight_fairshare": self.weight("fairshare"),
             "weight_age": self.weight("age"),
-            "weight_jobsize": 0.0,  # a part of the constant one
+            "weight_jobsize": 0.0,  # included in the constant part
             "backfill": "none" if builtin else "easy" if get("bf_job_part_count_reserve") == "1" else "conservative",
             "bf_resolution": number(get("bf_resolution", "60")),
             "bf_window": 60 * number(get("bf_window", "1440")),
@@ -176,16 +176,16 @@ class Site:
 
     @property
     def _pace(self) -> dict[str, float | str]:
-        """When the two schedulers pass, and how backfill groups expected ends.
+        """Times at which the two schedulers pass, and how backfill groups expected ends.
 
-        The main one passes every `sched_interval`, and `batch_sched_delay` after what happens; a log in whole seconds
-        hides half a second of each wait for a pass.
+        The main one passes every `sched_interval`, and `batch_sched_delay` after an event; a log in whole seconds hides
+        half a second of each wait for a pass.
         """
         given = self.scheduling.get
         main = max(min(number(given("sched_interval", "60")), number(given("batch_sched_delay", "3"))), 0.5)
         backfill = number(given("bf_interval", "30"))
         found: dict[str, float | str] = {"interval": main + 0.5}
-        found["bf_interval"] = backfill if backfill > main + 1 else 0.0  # else at every pass of the main one
+        found["bf_interval"] = backfill if backfill > main + 1 else 0.0  # else at every pass of the main scheduler
         versions = [self.setting("slurm_version"), *(node.get("version", "") for node in self.conf.nodes.values())]
         if known := [(int(v[1]), int(v[2])) for text in versions if (v := re.match(r"(\d+)\.(\d+)", text))]:
             found["bf_groups"] = "aligned" if max(known) >= (24, 11) else "rolling"
@@ -195,8 +195,8 @@ class Site:
 def read_site(paths: Sequence[Path], classes: Sequence[str] = (), resource: str = GPU) -> Site:
     """Read files of Slurm's configuration, each recognised by its content, into one site.
 
-    `classes` adds nodes, as ``a100=4:8:fast,big``: the type of their GPUs, nodes, GPUs of each, features. `InputError`
-    if a file is none of Slurm's, or cannot be read at all.
+    `classes` adds nodes such as ``a100=4:8:fast,big``: type of GPUs, number of nodes, GPUs per node, features.
+    `InputError` if a file is not one of Slurm's, or cannot be read at all.
     """
     conf, accounts = Conf({}, {}, {}, {}, []), Accounts([], {}, [])
     for path in paths:
@@ -216,15 +216,15 @@ def read_site(paths: Sequence[Path], classes: Sequence[str] = (), resource: str 
             conf.unread.extend(found.unread)
         else:
             raise InputError(
-                f"{path}: expected slurm.conf, or what scontrol show config, nodes or partition, sacctmgr dump, "
-                "sacctmgr show assoc tree -P, sacctmgr show qos -P or sshare -P -a print"
+                f"{path}: expected slurm.conf, or the output of scontrol show config, nodes or partition, sacctmgr "
+                "dump, sacctmgr show assoc tree -P, sacctmgr show qos -P or sshare -P -a"
             )
     nodes = tuple(node for text in classes for node in _class(text))
     return Site(conf, accounts, tuple(path.name for path in paths), resource, nodes)
 
 
 def _class(text: str) -> list[Node]:
-    """Nodes of ``name=count:gpus[:features]``."""
+    """Return the nodes of ``name=count:gpus[:features]``."""
     found = re.fullmatch(r"([\w.-]+)=(\d{1,6}):(\d{1,6})(?::([\w,.-]+))?", text)
     if found is None:
         raise InputError(f"--node-class: expected NAME=NODES:GPUS[:FEATURE,...], got {printable(text)!r}")
@@ -234,7 +234,7 @@ def _class(text: str) -> list[Node]:
 
 
 def _node(name: str, fields: Fields) -> Node:
-    """A node of its fields in ``slurm.conf`` or ``scontrol show nodes``."""
+    """Return a node from its fields in ``slurm.conf`` or ``scontrol show nodes``."""
     per = [number(fields.get(key) or "1") for key in ("sockets", "corespersocket", "threadspercore")]
     cpus = fields.get("cputot") or fields.get("cpus") or fields.get("procs")
     tres = {"node": 1.0, "cpu": number(cpus) if cpus else per[0] * per[1] * per[2]}
@@ -248,7 +248,7 @@ def _node(name: str, fields: Fields) -> Node:
 
 
 def together(nodes: Sequence[Node]) -> dict[str, float]:
-    """What some nodes have together."""
+    """Return the total resources of some nodes."""
     found: dict[str, float] = {}
     for node in nodes:
         for name, amount in node.tres.items():
@@ -257,13 +257,13 @@ def together(nodes: Sequence[Node]) -> dict[str, float]:
 
 
 def number(text: str) -> float:
-    """A number; 0 for what is none."""
+    """Return the number at the start of a text; 0 if there is none."""
     found = re.match(r"\d+(\.\d+)?", text.strip())
     return float(found[0]) if found else 0.0
 
 
 def _spelled(name: str) -> str:
-    """A setting as the manual page spells it."""
+    """Return the name of a setting as the manual page spells it."""
     return {"prioritydecayhalflife": "PriorityDecayHalfLife", "prioritycalcperiod": "PriorityCalcPeriod"}.get(
         name, "PriorityMaxAge"
     )

@@ -1,6 +1,6 @@
-"""Whose the jobs of a trace are in a site's tree of accounts, and which limits they share with whom.
+"""The place of a trace's jobs in a site's tree of accounts, and the limits that they share with others.
 
-Source: slurm.schedmd.com/resource_limits.html, for which limit counts where several are set.
+Source: slurm.schedmd.com/resource_limits.html, for the limit that counts if several are set.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from astraea.traces.slurm_accounts import ROOT, Association
 from astraea.traces.slurm_conf import Fields, resources
 
 _MANY: Final = 1e12
-"""Shares of a user who has those of the account (``fairshare=parent``): first within it."""
+"""Shares of a user with those of the account (``fairshare=parent``): such a user comes first within it."""
 
 
 def tree(site: Site, jobs: Jobs, doubts: list[str]) -> dict[str, Any]:
-    """Associations, each after the one above, and the leaf of each job."""
+    """Return associations, each after its parent, and the leaf of each job."""
     names, parents, shares, is_user = list[str](), list[int](), list[float](), list[bool]()
     account: dict[str, int] = {ROOT: -1}
 
@@ -57,7 +57,7 @@ def tree(site: Site, jobs: Jobs, doubts: list[str]) -> dict[str, Any]:
         of[k] = found
     if strange:
         doubts.append(
-            f"{counted(len(strange), 'user')} of the log with no association in the settings got one share each in "
+            f"{counted(len(strange), 'user')} of the log had no association in the settings and got one share each in "
             "the replay."
         )
     kept = np.array(is_user)  # an account without users has no part
@@ -72,19 +72,19 @@ def tree(site: Site, jobs: Jobs, doubts: list[str]) -> dict[str, Any]:
 
 
 class Limit(NamedTuple):
-    """One number that some jobs may not exceed together."""
+    """A number that some jobs together may not exceed."""
 
-    of: tuple[str, ...]  #: what they have in common
-    tres: str  #: what is counted, ``jobs`` for jobs
+    of: tuple[str, ...]  #: what the jobs have in common
+    tres: str  #: the counted resource, ``jobs`` for jobs
     most: float
-    binds: bool = True  #: whether it holds the job, which counts in it in any case
+    binds: bool = True  #: true if it can hold the job back; the job always counts in it
 
 
 def caps(site: Site, jobs: Jobs, doubts: list[str]) -> dict[str, Any]:
-    """Find the limits of each job, as fields of `Rules`; none where ``AccountingStorageEnforce`` names no limits.
+    """Find the limits of each job, as fields of `Rules`; none if ``AccountingStorageEnforce`` names no limits.
 
-    A limit that a job breaks alone was not there when it ran, and does not hold it. One of an account does not hold the
-    jobs of a QOS that sets the same, which count in it all the same.
+    A limit that a job exceeds alone did not exist when it ran, and does not hold it back. A limit of an account does
+    not hold back the jobs of a QOS that sets the same limit, but they still count in it.
     """
     if not site.is_enforced:
         return {}
@@ -114,13 +114,13 @@ def caps(site: Site, jobs: Jobs, doubts: list[str]) -> dict[str, Any]:
         limit = every[of_jobs[broken][0]]
         doubts.append(
             f"{counted(int(broken.any(axis=1).sum()), 'job')} ran above a limit of the settings, the first above "
-            f"{limit.most:g} {limit.tres} of {limit.of[0]}; such limits are left out for these jobs."
+            f"{limit.most:g} {limit.tres} of {limit.of[0]}; these limits are ignored for these jobs."
         )
     return {"cap": most, "caps": of_jobs, "takes": takes, "binds": binds & ~broken}
 
 
 def _of_qos(site: Site, names: list[str], account: str, user: str) -> Iterator[Limit]:
-    """Limits of the QOS of the partition, and of the job's where that sets none of the kind."""
+    """Yield the limits of the partition's QOS, and of the job's QOS where the former sets none of the kind."""
     seen = set[tuple[str, str]]()
     for name in filter(None, names):
         fields, fresh = site.accounts.qos.get(name, {}), set[tuple[str, str]]()
@@ -134,7 +134,7 @@ def _of_qos(site: Site, names: list[str], account: str, user: str) -> Iterator[L
 
 
 def _of_accounts(named: Mapping[tuple[str, str], Association], account: str, user: str) -> Iterator[Limit]:
-    """Limits of a user in an account, and of the account and all above it."""
+    """Yield the limits of a user in an account, of the account, and of all accounts above it."""
     chain = [named[account, user]] if user and (account, user) in named else []
     while (account, "") in named and len(chain) < len(named):
         chain.append(named[account, ""])
@@ -143,7 +143,7 @@ def _of_accounts(named: Mapping[tuple[str, str], Association], account: str, use
         for resource, most in _limits(a.fields, "grptres", "grpjobs").items():
             yield Limit(("account", f"{a.account}/{a.user}"), resource, most)
     own = next((a.fields["maxjobs"] for a in chain if a.fields.get("maxjobs", "").isdecimal()), None)
-    if own is not None and chain[0].user:  # each user's, where the account sets it
+    if own is not None and chain[0].user:  # a limit of each user, even if the account sets it
         yield Limit(("user", chain[0].account, user), "jobs", float(own))
 
 
@@ -151,6 +151,6 @@ _QOS: Final = ("grptres", "grpjobs"), ("maxtrespu", "maxjobspu"), ("maxtrespa", 
 
 
 def _limits(fields: Fields, tres: str, jobs: str) -> dict[str, float]:
-    """Limits of resources, and of the number of jobs."""
+    """Return limits of resources, and of the number of jobs."""
     count = fields.get(jobs, "")
     return resources(fields.get(tres, "")) | ({"jobs": float(count)} if count.isdecimal() else {})

@@ -1,4 +1,4 @@
-"""When Slurm's clocks tick on the clock of a trace: computations of usage, and full minutes of backfill."""
+"""Ticks of Slurm's clocks on the clock of a trace: computations of usage, and full minutes of backfill."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ALIKE = ("account", "user", "partition", "qos", "constraint", "gpu_type", "cpus
 
 
 def clock(site: Site, trace: Trace, period: float) -> dict[str, float]:
-    """Return `calc_offset` and `clock_offset` of the policy `slurm` [s], as far as the log or the site tells them.
+    """Return `calc_offset` and `clock_offset` of the policy `slurm` [s], as far as the log or the site has them.
 
     `period` is the time between two computations of usage [s].
     """
@@ -28,7 +28,7 @@ def clock(site: Site, trace: Trace, period: float) -> dict[str, float]:
 
 
 def _since_boot(site: Site, trace: Trace, period: float) -> float | None:
-    """By ``BOOT_TIME`` of ``scontrol show config``, if slurmctld was not started anew after the log began."""
+    """Return the offset from ``BOOT_TIME``, unless slurmctld was restarted after the log began."""
     boot = pd.to_datetime(site.setting("boot_time"), errors="coerce")
     if trace.origin is None or pd.isna(boot) or boot > trace.origin + pd.Timedelta(seconds=period):
         return None
@@ -36,9 +36,9 @@ def _since_boot(site: Site, trace: Trace, period: float) -> float | None:
 
 
 def _of_priorities(trace: Trace, period: float) -> float | None:
-    """The moment in the period for which like jobs, submitted between two computations, differ least in priority.
+    """Return the offset for which like jobs submitted between two computations differ least in priority.
 
-    A job gets the priority of its account when it is submitted, which changes only when usage is computed. None if no
+    A job gets its account's priority at submission, and that changes only when usage is computed. None if no
     priority changes, or the log has none.
     """
     details = trace.details

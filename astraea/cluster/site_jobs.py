@@ -1,4 +1,4 @@
-"""What the jobs of a trace asked for, as a site's own configuration names it."""
+"""Requests of a trace's jobs, in the terms of a site's own configuration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TEXT: Final = ("account", "user", "partition", "qos", "constraint", "gpu_type",
 
 
 class Jobs:
-    """What the jobs of a trace asked for, and their partitions as far as the site knows them."""
+    """Requests of a trace's jobs, and their partitions as far as the site knows them."""
 
     def __init__(self, site: Site, trace: Trace) -> None:
         assert trace.details is not None
@@ -48,7 +48,7 @@ class Jobs:
         self.partition = [known[names] for names in self.text["partition"]]
 
     def alike(self, *columns: Any) -> tuple[IntArray, IntArray]:
-        """Number jobs by what they have in common: of each job, and the first job of each number."""
+        """Number jobs by what they have in common; return the number of each job, and the first job of each number."""
         codes = pd.MultiIndex.from_arrays(columns) if len(columns) > 1 else pd.Index(columns[0])
         kind = codes.factorize()[0].astype(np.int64)
         first = np.unique(kind, return_index=True)[1]

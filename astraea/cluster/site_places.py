@@ -1,4 +1,4 @@
-"""On which nodes of a site the jobs of a trace may run: ``--partition``, ``--constraint``, ``--gres``, CPUs, memory.
+"""Nodes of a site on which a trace's jobs may run: ``--partition``, ``--constraint``, ``--gres``, CPUs, memory.
 
 Source: the manual page of sbatch (slurm.schedmd.com/sbatch.html).
 """
@@ -21,8 +21,8 @@ from astraea.traces.slurm_words import GPU, hosts_of
 def places(site: Site, jobs: Jobs, cluster: Cluster, doubts: list[str]) -> dict[str, Any]:
     """Find the nodes on which jobs may run, as fields of `Rules`.
 
-    They are those of the partition with the features, GPUs, CPUs and memory that a job asks for. Where there are too
-    few, the log knows better: first CPUs and memory do not count, then features, then the partition.
+    They are the nodes of the partition with the features, GPUs, CPUs and memory that a job asks for. If they are too
+    few, the log is right: first CPUs and memory are ignored, then features, then the partition.
     """
     asked = {name: jobs.tres[name] for name in (site.resource, GPU, "cpu", "mem")}
     kind, first = jobs.alike(*(jobs.text[name] for name in ("partition", "constraint", "gpu_type")), *asked.values(),
@@ -51,8 +51,8 @@ def places(site: Site, jobs: Jobs, cluster: Cluster, doubts: list[str]) -> dict[
             rows.append(choices[chosen])
     if impossible:
         doubts.append(
-            f"By the settings, {counted(impossible, 'job')} that ran had no place: features, GPUs or partitions are "
-            "not those of the time of the log."
+            f"According to the settings, {counted(impossible, 'job')} that ran could not have run: features, GPUs or "
+            "partitions have changed since the log."
         )
     allowed = np.array(rows)
     doubts += _ran_elsewhere(site, jobs, allowed, of[kind])
@@ -67,7 +67,7 @@ def places(site: Site, jobs: Jobs, cluster: Cluster, doubts: list[str]) -> dict[
 
 
 def _ran_elsewhere(site: Site, jobs: Jobs, allowed: BoolArray, kind: IntArray) -> list[str]:
-    """Count the jobs that ran on nodes where the settings do not allow them, or that the settings do not name."""
+    """Count jobs that ran on nodes where the settings do not allow them, or that the settings do not name."""
     number_of = {node.name: k for k, node in enumerate(site.nodes)}
     hosts = {text: [number_of.get(host, -1) for host in hosts_of(text)] for text in set(jobs.text["node_list"])}
     elsewhere = unknown = 0
@@ -81,7 +81,7 @@ def _ran_elsewhere(site: Site, jobs: Jobs, allowed: BoolArray, kind: IntArray) -
 
 
 def has_features(constraint: str, features: list[frozenset[str]]) -> BoolArray:
-    """Which nodes have what ``--constraint`` asks for: ``a&b``, ``a|b``, ``(a|b)&c``, ``[a|b]``, ``a*2``."""
+    """Return which nodes satisfy a ``--constraint``: ``a&b``, ``a|b``, ``(a|b)&c``, ``[a|b]``, ``a*2``."""
     words = re.findall(r"[\w.:+-]+|[&|()]", re.sub(r"\*\d+", "", constraint.translate(str.maketrans("[],", "()&"))))
     if not any(word not in "&|()" for word in words):
         return np.ones(len(features), np.bool_)

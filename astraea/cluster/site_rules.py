@@ -1,4 +1,4 @@
-"""`Rules` of a site: on which nodes each job of a trace may run, whose it is, its limits, and its constant priority.
+"""`Rules` of a site: for each job of a trace its nodes, its place in the tree, its limits and its constant priority.
 
 Sources: slurm.schedmd.com/priority_multifactor.html and the manual page of slurm.conf.
 """
@@ -21,21 +21,21 @@ from astraea.traces.trace import Trace
 
 
 class Resolved(NamedTuple):
-    """Rules, and sentences about jobs for which the settings cannot be all."""
+    """Rules, and sentences about jobs for which the settings must be incomplete."""
 
     rules: Rules
     doubts: list[str]
 
 
 def rules(site: Site, trace: Trace, cluster: Cluster) -> Resolved:
-    """Resolve what a site says for each job of a trace; what is not known of it is as without rules.
+    """Resolve a site's configuration for each job of a trace; unknown parts are as without rules.
 
-    `cluster` is that of the site, or the one that was given where it names no nodes. The trace's `details` tell what
-    each job asked for.
+    `cluster` is that of the site, or the given one if the site names no nodes. The trace's `details` have what each job
+    asked for.
     """
     plain, doubts = no_rules(trace, cluster), list[str]()
     if trace.details is None:
-        return Resolved(plain, ["The log does not tell accounts, partitions and constraints of its jobs."])
+        return Resolved(plain, ["The log does not have the accounts, partitions and constraints of its jobs."])
     jobs = Jobs(site, trace)
     changes: dict[str, Any] = {"nodes": jobs.nodes}
     if site.nodes:
@@ -50,7 +50,7 @@ def rules(site: Site, trace: Trace, cluster: Cluster) -> Resolved:
 
 
 def _charge(site: Site, jobs: Jobs) -> FloatArray:
-    """Billing units of each job: weights of its partition, else its CPUs, as Slurm counts; times UsageFactor."""
+    """Return the billing units of each job: weights of its partition, else its CPUs, times the UsageFactor."""
     cpus = jobs.tres["cpu"] if (jobs.tres["cpu"] > 0).all() and site.conf.partitions else jobs.demand
     charge = cpus.copy()
     for partition in {id(p): p for p in jobs.partition if p is not None and p.billing}.values():
@@ -63,7 +63,7 @@ def _charge(site: Site, jobs: Jobs) -> FloatArray:
 
 
 def _bonus(site: Site, jobs: Jobs) -> FloatArray:
-    """The part of each priority that does not change: job size, TRES, QOS and partition factors times their weights."""
+    """Return the constant part of each priority: job size, TRES, QOS and partition factors times their weights."""
     bonus, every = np.zeros(jobs.n), together(site.all_nodes)
     if (weight := site.weight("jobsize")) and every:
         cpus = np.minimum(jobs.tres["cpu"], every["cpu"])

@@ -1,4 +1,4 @@
-"""The tables of a `Result`, from the arrays of a finished simulation."""
+"""Tables of a `Result`, from the arrays of a finished simulation."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ KINDS = np.array(["start", "restart", "renewal"], dtype=object)
 
 
 def ratio(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Quotients; NaN where nothing is in the denominator, because the job was owed, or executed, nothing."""
+    """Return quotients; NaN where the denominator is 0, because the job was owed, or executed, nothing."""
     return np.divide(a, b, out=np.full(len(a), np.nan), where=b > 0)
 
 
 def job_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
-    """`Result.jobs`."""
+    """Make `Result.jobs`."""
     jct = x.job.end_time - trace.submit_time
     frame = trace.frame
     return pd.DataFrame(
@@ -47,14 +47,14 @@ def job_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
 
 
 def in_whole_rounds(trace: Trace, jobs: pd.DataFrame, left: FloatArray, gpus: int, interval: float) -> pd.DataFrame:
-    """`jobs` with the fairness and slowdown that the simulator of ASTRAEA's authors gives them.
+    """Return `jobs` with fairness and slowdown as the simulator of ASTRAEA's authors computes them.
 
     Deserved GPU-time is the sum of min(demand, floor(quota) / active jobs of the tenant) over the rounds from the one
-    that first sees a job to the one that finds it ended; attained is demand x duration, and what the last round lasts
-    beyond its end. Waits of less than a round do not count. Slowdown is JCT over duration, lost work included.
+    that first sees a job to the one that finds it ended; attained is demand x duration, plus the rest of the last round
+    after its end. Waits of less than a round do not count. Slowdown is JCT over duration, lost work included.
 
-    `trace` is of the same n jobs; `left`, shape (n,), is when each gave its GPUs back, at a round or before it [s];
-    `gpus` are those of the cluster; `interval` is between rounds [s].
+    `trace` has the same n jobs; `left`, shape (n,), is when each gave its GPUs back, at a round or before it [s];
+    `gpus` is the size of the cluster [GPU]; `interval` is the time between rounds [s].
     """
     first, last = (np.ceil(time / interval).astype(int) for time in (trace.submit_time, left))
     quota = whole(quotas(trace, gpus))
@@ -67,7 +67,7 @@ def in_whole_rounds(trace: Trace, jobs: pd.DataFrame, left: FloatArray, gpus: in
         share = quota[t] / np.maximum(np.cumsum(active), 1)
         for demand in np.unique(trace.demand[of]):
             k = of[trace.demand[of] == demand]
-            total = np.zeros(int(last[k].max()) + 1)  # in place: long arrays are slow to get
+            total = np.zeros(int(last[k].max()) + 1)  # in place, because long arrays are slow to allocate
             np.minimum(float(demand), share[: len(total) - 1], out=total[1:])
             total *= interval
             np.cumsum(total, out=total)
@@ -78,7 +78,7 @@ def in_whole_rounds(trace: Trace, jobs: pd.DataFrame, left: FloatArray, gpus: in
 
 
 def timeline_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
-    """`Result.timeline`, up to the last whole hour before the last job has ended."""
+    """Make `Result.timeline`, up to the last whole hour before the end of the last job."""
     hours, tenants = int(x.job.end_time.max() // HOUR) + 1, len(trace.tenants)
     return pd.DataFrame(
         {
@@ -93,7 +93,7 @@ def timeline_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
 
 
 def grant_log(trace: Trace, x: Private) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """`Result.grants` and `Result.placements`."""
+    """Make `Result.grants` and `Result.placements`."""
     n, m = int(x.engine[0].n_log), int(x.engine[0].n_place)
     j = x.log.job[:n]
     grants = pd.DataFrame(

@@ -1,1 +1,1 @@
-"""What all systems share and nothing else: errors, files, arrays, results, metrics, compilation."""
+"""Code that all systems share: errors, files, arrays, results, metrics, compilation."""

@@ -1,4 +1,4 @@
-"""Types of arrays, and parts in whole numbers."""
+"""Array types, and rounding of parts to whole numbers with a fixed sum."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TextArray = npt.NDArray[np.object_]
 
 
 def apportion(parts: FloatArray, total: int) -> IntArray:
-    """Whole numbers near to some parts of `total` that add up to it: largest remainders, the first of equals."""
+    """Return whole numbers that are close to `parts` and add up to `total`: largest remainders, ties in order."""
     out: IntArray = np.floor(parts).astype(np.int64)
     out[np.argsort(out - parts, kind="stable")[: total - int(out.sum())]] += 1
     return out

@@ -1,4 +1,4 @@
-"""What one number that somebody gave must be, and the sentence for one that is not."""
+"""Validators for single numbers and words that a user gives, with uniform error messages."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from astraea.core.errors import InputError
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether it is a real number, of Python or NumPy: no text, and no truth value."""
+    """Return whether the value is a real number of Python or NumPy; text and booleans are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Whether it is a whole number by its type, of Python or NumPy: 2.0 is none, and no truth value is."""
+    """Return whether the value has an integer type of Python or NumPy; 2.0 and booleans do not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def whole_number(value: object, name: str, least: int = 0, most: float = inf, expected: str = "") -> int:
     """Return a whole number from `least` to `most`.
 
-    `InputError`: ``NAME must be a whole number of at least 1, got 2.5``, or ``from 1 to 9`` where there is a `most`, or
-    what is `expected`, where the limits alone do not say it well.
+    `InputError`: ``NAME must be a whole number of at least 1, got 2.5``, or ``from 1 to 9`` if there is a `most`; the
+    text of `expected` replaces the limits where they do not say enough.
     """
     if is_whole(value) and least <= value <= most:
         return int(value)
@@ -37,7 +37,7 @@ def number(
 ) -> float:  # fmt: skip
     """Return a finite number from `least` to `most` that is also above `above` and below `below`.
 
-    `InputError` as of `whole_number`: ``NAME must be a number of at least 0, got nan``.
+    `InputError` as in `whole_number`: ``NAME must be a number of at least 0, got nan``.
     """
     try:
         given = float(value) if is_number(value) else nan
@@ -49,14 +49,14 @@ def number(
 
 
 def one_of(value: str, known: Collection[str], name: str) -> str:
-    """Return a word that is known; `InputError`: ``NAME must be one of a, b, got 'c'``."""
+    """Return a known word; `InputError`: ``NAME must be one of a, b, got 'c'``."""
     if value in known:
         return value
     raise InputError(f"{name} must be one of {', '.join(known)}, got {value!r}")
 
 
 def _limits(least: float, above: float, most: float) -> str:
-    """The range in words."""
+    """Return the range in words."""
     if above > -inf:
         return f"above {above:g}" + (f" and at most {most:g}" if most < inf else "")
     return f"from {_text(least)} to {_text(most)}" if most < inf else f"of at least {_text(least)}"

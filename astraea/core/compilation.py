@@ -1,8 +1,8 @@
-"""Compiled functions, and where their machine code is kept.
+"""Compiled functions, and the folders where their machine code is cached.
 
-numba checks machine code that it kept against the function's own file only, so a change in a function or a constant of
-another file that was compiled into it would go unnoticed. The machine code of a module is therefore kept in a folder
-that is named after the digest of everything the module can reach (`astraea.core.source`).
+numba checks cached machine code against the function's own file only. It would miss a change in a function or constant
+that was compiled in from another file. Therefore each module's machine code is kept in a folder named after the digest
+of everything that the module can reach (`astraea.core.source`).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _OURS: Final = re.compile(r"\w+-[0-9a-f]{16}")
 
 @cache
 def _home() -> Path | None:
-    """Find the writable folder of all machine code; None where the user's cache is read-only."""
-    named = numba.config.CACHE_DIR  # which others may use, too
+    """Find a writable folder for all machine code; None if the user's cache is read-only."""
+    named = numba.config.CACHE_DIR  # other programs may use it, too
     caches = Path(named, "astraea") if named else Path(AppDirs("astraea", appauthor=False).user_cache_dir)
     folder = caches / "compiled"
     try:
@@ -51,7 +51,7 @@ def _home() -> Path | None:
 
 @cache
 def _folder(home: Path, name: str) -> Path:
-    """Make a folder of machine code, or note that it is in use; remove those of ours that were not for a month."""
+    """Make a folder of machine code, or mark it as used; remove our folders that were not used for a month."""
     folder = home / name
     with suppress(OSError):  # another process does the same
         if folder.is_dir():
@@ -65,10 +65,10 @@ def _folder(home: Path, name: str) -> Path:
 
 
 def compiled(function: Callable[..., Any], *, inline: bool = False) -> Any:
-    """`numba.njit`, plain Python under NUMBA_DISABLE_JIT=1.
+    """Compile a function with `numba.njit`; under NUMBA_DISABLE_JIT=1 it stays plain Python.
 
-    The machine code of a function of the project is kept on disk; a function from elsewhere, such as a policy in a
-    notebook, is compiled anew by each process. With `inline` it is compiled into its callers by force.
+    Machine code of the project's functions is cached on disk; each process compiles functions from elsewhere, such as a
+    policy in a notebook, anew. With `inline` the function is always inlined into its callers.
     """
     options = {"error_model": "numpy", "forceinline": inline}
     found, home = source.of_file(Path(function.__code__.co_filename)), _home()
@@ -83,12 +83,12 @@ def compiled(function: Callable[..., Any], *, inline: bool = False) -> Any:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """`compiled`, and into its callers by force: what the loop of the simulator is made of."""
+    """`compiled`, always inlined into its callers: for the parts of the simulator's loop."""
     return compiled(function, inline=True)
 
 
 class Borrowed(types.Type):  # type: ignore[misc]
-    """Where a tuple of arrays, or of such tuples, lies: what compiled functions hand on instead of the tuple."""
+    """Type of a pointer to a (nested) tuple of arrays, which compiled functions pass on instead of the tuple."""
 
     def __init__(self, state: Any) -> None:
         self.state = state
@@ -107,7 +107,7 @@ class _Fields(AttributeTemplate):  # type: ignore[misc]
 
     def generic_resolve(self, kind: Any, name: str) -> Any:
         if name not in kind.state.fields:
-            return None  # numba says so, with the line
+            return None  # numba then reports it, with the line
         field = kind.state.types[kind.state.fields.index(name)]
         return Borrowed(field) if isinstance(field, types.BaseTuple) else field
 
@@ -128,8 +128,8 @@ def _borrowed(context: Any, state: Any) -> Any:
 
 
 borrowed = (lambda state: state) if numba.config.DISABLE_JIT else intrinsic(_borrowed)
-"""In a compiled function: its state, for the functions that it calls, with the same fields.
+"""In a compiled function: the state to pass to the functions that it calls; it has the same fields.
 
-numba hands a tuple on field by field, and counts the users of every array in it, one by one; for a state of some twenty
-arrays that costs more, in time and to compile, than what a short function does with it.
+numba passes a tuple field by field and counts references to every array in it. For a state of some twenty arrays this
+takes longer, to run and to compile, than the work of a short function.
 """

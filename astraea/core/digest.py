@@ -1,4 +1,4 @@
-"""A digest of data that stays the same under all versions of libraries, so that it can be committed."""
+"""A digest of data that is the same under all versions of libraries, so that it can be committed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Part = str | Sequence[str] | npt.NDArray[np.generic]
 
 
 def digest_of(**parts: Part) -> str:
-    """Return the SHA-256 of named texts, sequences of texts and arrays of numbers; of different data it is different.
+    """Return the SHA-256 of named texts, sequences of texts and arrays of numbers; different data differ.
 
     Whole numbers count as int64, other numbers as float64, in little-endian order.
     """

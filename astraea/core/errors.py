@@ -1,4 +1,4 @@
-"""The exceptions that bad input raises: a sentence with the place, the value and what is expected."""
+"""Exceptions for bad input: one sentence with the place, the value and what is expected."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class InputError(ValueError):
-    """Something the user gave cannot be used; the message says where, what, and what is expected."""
+    """Unusable input from the user; the message gives the place, the value and what is expected."""
 
 
 class PolicyError(RuntimeError):

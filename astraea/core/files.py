@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Atomic writes: a file is either complete or absent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from astraea.core.errors import InputError
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
-    """Write a file in one step, with the folders above it; if it cannot be, `InputError`, and nothing has changed."""
+    """Write a file in one step, with its parent folders; on failure `InputError`, and nothing changes."""
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,10 +33,10 @@ def write_atomically(path: Path, content: bytes | str) -> None:
 
 @contextmanager
 def publishing(folder: str | Path) -> Iterator[Path]:
-    """Give a temporary folder to write into, which becomes `folder` when all went well, and vanishes if not.
+    """Provide a temporary folder to write into; it becomes `folder` on success and is removed on failure.
 
-    If `folder` is there already, each file in it is replaced in one step, a folder in two, and others are left alone.
-    `InputError` if it cannot be made or written; at the start where that can be known then.
+    If `folder` exists, each new file replaces its predecessor in one step, each subfolder in two, and all else stays.
+    `InputError` if it cannot be made or written, raised at the start where that is known by then.
     """
     target = Path(folder)
     above = target if target.exists() else next(p for p in target.absolute().parents if p.exists())

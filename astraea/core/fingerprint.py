@@ -1,14 +1,13 @@
-"""Fingerprints of values: equal ones say that two values are made of the same content, functions included.
+"""Fingerprints of values: equal fingerprints mean equal content, functions included.
 
-- A function of the project is its name and the digest of what its module can reach (`astraea.core.source`).
-- A function from elsewhere, such as a policy in a notebook, is its code, without comments and the names of files, and
-  everything that it closes over: globals, attributes of modules and classes, cells, defaults, and the functions among
-  these in turn.
-- What another package hands out by a name is this name and the version of that package.
-- Data are their content. What a dataclass has remembered (`cached_property`) is no part of it.
+- A function of the project: its name and the digest of what its module can reach (`astraea.core.source`).
+- A function from elsewhere, such as a policy in a notebook: its code, without comments and file names, and everything
+  that it uses: globals, attributes of modules and classes, cells and defaults; functions among these in turn.
+- An object that another package provides under a name: this name and the version of that package.
+- Data: their content. Cached properties of a dataclass (`cached_property`) do not count.
 
-Whatever has a content that cannot be known is refused in a sentence; so is what inherits from numbers, texts and
-containers, as it may have attributes beside them.
+A value whose content cannot be known is refused with a message. So are instances of subclasses of numbers, texts and
+containers, because they may have further attributes.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ from astraea.core.errors import InputError
 from astraea.core.origins import is_foreign, is_named_tuple, known_name, of_project, owner
 
 PACKAGES: Final = {"sklearn": "scikit-learn"}
-"""Names of packages that differ from what one imports."""
+"""Distribution names of packages that are imported under another name."""
 
 _WRITTEN: Final = {
     bool, int, float, complex, str, bytes, range, decimal.Decimal, fractions.Fraction, datetime.date,
     datetime.datetime, datetime.time, datetime.timedelta, pd.Timestamp, pd.Timedelta, pathlib.PosixPath,
     pathlib.WindowsPath, pathlib.PurePosixPath, pathlib.PureWindowsPath, type(None), type(...), type(NotImplemented),
 }  # fmt: skip
-"""Types whose `repr` says everything."""
+"""Types whose `repr` is their whole content."""
 
 _ARRAYS: Final = (np.ndarray, pd.DataFrame, pd.Series, pd.Index, pd.api.extensions.ExtensionArray)
 _MAPPINGS: Final = (dict, OrderedDict, MappingProxyType, defaultdict)
@@ -66,34 +65,34 @@ _PARTS: Final[dict[type, Callable[[Any], tuple[Any, ...]]]] = {
     classmethod: lambda value: (value.__func__,),
     SimpleNamespace: lambda value: (vars(value),),
 }
-"""What says everything about a value of some types."""
+"""The parts that make up the content of a value, by type."""
 
 _DESCRIPTORS: Final = (
     types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
     types.MethodDescriptorType, types.WrapperDescriptorType,
 )  # fmt: skip
-"""What Python makes of a class by itself: descriptors of slots and fields, and wrappers."""
+"""Descriptors that Python itself adds to a class: of slots and fields, and wrappers."""
 
 _FIELD: Final = type(vars(source.Source)["digest"])
 """Descriptor of a field of a named tuple."""
 
 
 def fingerprint(value: Any, name: str = "the value") -> str:
-    """Return the SHA-256 of what a value is made of: plain values, containers, arrays, tables, functions, classes.
+    """Return the SHA-256 of a value's content: plain values, containers, arrays, tables, functions, classes.
 
-    `InputError` if it contains something whose content cannot be known, such as an open file; says where, by `name`.
+    `InputError` if it contains something whose content cannot be known, such as an open file; `name` says where.
     """
     return _Walk().of(value, name)
 
 
 def with_functions(value: Any, name: str) -> tuple[str, list[tuple[str, Any]]]:
-    """Return the fingerprint of a value, and the functions of users in it, compiled or not, by what they are called."""
+    """Return the fingerprint of a value, and the users' functions in it, compiled or not, each with its name."""
     walk = _Walk()
     return walk.of(value, name), walk.functions
 
 
 def version(package: str) -> str:
-    """Return the version of an installed package by the name that one imports; that of Python for its own modules."""
+    """Return the version of an installed package by its import name; for the standard library, Python's version."""
     if package in sys.stdlib_module_names:
         return sys.version.partition(" ")[0]
     try:
@@ -111,16 +110,16 @@ def plain(function: Any) -> Any:
 
 
 def is_compiled(function: Any) -> bool:
-    """Whether numba compiles a Python function at each call with other types."""
+    """Return whether the value is a numba function that is compiled at each call with new types."""
     return isinstance(function, Dispatcher)
 
 
 @dataclass
 class _Walk:
-    """One fingerprint; what contains itself, such as a recursive function, is referred to by its depth."""
+    """The state of one fingerprint; a value inside itself, such as a recursive function, is given by its depth."""
 
     open: list[Any] = field(default_factory=list)
-    known: dict[int, tuple[Any, str]] = field(default_factory=dict)  #: what is done, by `id`
+    known: dict[int, tuple[Any, str]] = field(default_factory=dict)  #: finished values and digests, by `id`
     functions: list[tuple[str, Any]] = field(default_factory=list)
 
     def of(self, value: Any, name: str) -> str:
@@ -164,7 +163,7 @@ class _Walk:
                 yield from (self.of(key, name), self.of(part, f"{name}[{key!r}]"))
             if kind is defaultdict:
                 yield self.of(value.default_factory, name)
-        elif kind in (set, frozenset):  # in no order, so each for itself
+        elif kind in (set, frozenset):  # without an order, so each part on its own
             yield from sorted(_Walk([*self.open], {}, self.functions).of(part, name) for part in value)
         elif kind in _PARTS:
             yield from (self.of(part, name) for part in _PARTS[kind](value))
@@ -207,7 +206,7 @@ class _Walk:
         yield self.of(function.__kwdefaults__, f"{name}()")
         for used, value in origins.names(function).items():
             if used in closed or (package is None and ours is None):
-                # what is used of a user's module follows
+                # the used parts of a user's module follow
                 yield from (used, "" if isinstance(value, ModuleType) and is_foreign(value) else
                             self.of(value, f"{name}: {used}"))  # fmt: skip
 
@@ -236,19 +235,19 @@ def _digest(words: Iterable[str]) -> str:
 
 
 def _options(function: Any) -> dict[str, Any]:
-    """Return what else decides what numba makes of a function of a user."""
+    """Return the numba options that affect how a user's function is compiled."""
     given = {**function.targetoptions, **function.locals, "signatures": str(signatures(function) or "") or None}
     kept = {name: value for name, value in given.items() if value is not None and name not in ("cache", "nopython")}
     return kept if is_foreign(function.py_func) else {}
 
 
 def signatures(function: Any) -> list[Any]:
-    """Return the types that a compiled function is restricted to; none if numba compiles it for any."""
+    """Return the types that a compiled function is restricted to; an empty list if there is no restriction."""
     return [] if function._can_compile else list(function.nopython_signatures)
 
 
 def _code(code: CodeType, doc: str | None) -> Iterator[str]:
-    """Yield what a function's code does; nothing of where it stands."""
+    """Yield what a function's code does, without its location."""
     for part in origins.inner_codes(code):
         kept = [c for c in part.co_consts if not isinstance(c, CodeType) and not (part is code and c == doc)]
         yield repr((
@@ -259,7 +258,7 @@ def _code(code: CodeType, doc: str | None) -> Iterator[str]:
 
 
 class _Hasher(NumpyHasher):  # type: ignore[misc]
-    """As `joblib.hash`; refuses functions and classes of users, of which it would take the name alone."""
+    """`joblib.hash`, but it refuses users' functions and classes, which joblib would hash by name alone."""
 
     def save(self, obj: Any) -> None:
         if is_foreign(obj):
@@ -270,13 +269,13 @@ class _Hasher(NumpyHasher):  # type: ignore[misc]
 def _content_hash(value: Any, name: str) -> str:
     """Return the hash of an array or a table."""
     if owner(type(value)) in ("numpy", "pandas") and not isinstance(value, np.ma.MaskedArray):
-        with suppress(Exception):  # of any kind, as objects in it can raise what they like
+        with suppress(Exception):  # of any kind, because objects in it can raise anything
             return str(_Hasher().hash(value))
     raise _refusal(value, name)
 
 
 def _refusal(value: Any, name: str) -> InputError:
     return InputError(
-        f"{name} is a {type(value).__qualname__}, whose content cannot be known, so no result that depends on "
-        "it can be kept; use numbers, texts, arrays, tables, or containers and functions of these"
+        f"{name} is a {type(value).__qualname__}, whose content cannot be known, so results that depend on it "
+        "cannot be cached; use numbers, texts, arrays, tables, or containers and functions of these"
     )

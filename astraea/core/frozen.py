@@ -1,4 +1,4 @@
-"""Frozen dataclasses whose content cannot be changed either: `read_only`."""
+"""Frozen dataclasses whose contents cannot be changed either: `read_only`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _HANDED_OUT: Final = re.compile(r"\b(DataFrame|dict|list|Mapping)\b")
 
 
 def read_only(cls: type[C]) -> type[C]:
-    """Make what the fields of a frozen dataclass contain unchangeable, also after pickling.
+    """Make the contents of a frozen dataclass's fields unchangeable, also after pickling.
 
-    - Arrays, also those in a tuple or of a `cached_property`, are read-only, and numpy refuses to make them writeable
-      again, except those of Python objects. Nobody else can write to their memory.
-    - Each access to a field annotated as `DataFrame` gives a new table; the tables share their memory until one is
+    - Arrays, including those in a tuple or a `cached_property`, are read-only, and no other code can write to their
+      memory. numpy refuses to make them writeable again, unless they contain Python objects.
+    - Each access to a field annotated as `DataFrame` returns a new table; the tables share their memory until one is
       changed (copy-on-write of pandas). A `dict` or a `list` is copied.
     - A field annotated as `Mapping` is a read-only view.
     """
@@ -49,9 +49,9 @@ def read_only(cls: type[C]) -> type[C]:
 
 
 def frozen(value: Any) -> Any:
-    """Return an array that nobody can write to, or a tuple of such; anything else as it is."""
+    """Return a read-only array, or a tuple of such; any other value unchanged."""
     if type(value) is np.ndarray and not value.dtype.hasobject:
-        if not isinstance(value.base, bytes):  # who owns an array can open it again; bytes stay closed
+        if not isinstance(value.base, bytes):  # an array's owner can make it writeable again; bytes stay closed
             value = np.ndarray(value.shape, value.dtype, value.tobytes())
     elif isinstance(value, np.ndarray):
         if value.base is not None or value.flags.writeable:
@@ -67,13 +67,13 @@ def _computed(compute: Callable[[Any], Any], instance: Any) -> Any:
 
 
 def _freeze(instance: Any) -> None:
-    """Freeze the fields, and what was remembered before pickling."""
+    """Freeze the fields, and cached properties from before pickling."""
     for name, value in instance.__dict__.items():
         instance.__dict__[name] = frozen(value)
 
 
 class _HandedOut:
-    """A field that gives a copy or a view of what it contains; its annotation says which, as pandas loads slowly."""
+    """A field that returns a copy or a view of its content, by its annotation, because importing pandas is slow."""
 
     def __init__(self, name: str, annotation: str) -> None:
         self.name = name

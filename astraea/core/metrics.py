@@ -1,7 +1,7 @@
-"""What is measured of a `Result`: job completion time, slowdown, long-term GPU-time fairness, utilization.
+"""Metrics of a `Result`: job completion time, slowdown, long-term GPU-time fairness, utilization.
 
-Pure functions; equation numbers are those of [Ye2022]. A fairness figure of something that is owed nothing is
-undefined: NaN, left out of shares, and counted (`undefined_jobs`).
+Pure functions; equation numbers are those of [Ye2022]. The fairness of a job or tenant that is owed nothing is
+undefined: it is NaN, excluded from shares, and counted (`undefined_jobs`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FIGURES: Final = {
     "preemptions": ("preemptions", ""),
     "seconds": ("simulated in", "s"),
 }
-"""What a person calls each figure of a `summary`, and its unit; times of an hour and more are printed in hours."""
+"""Readable name and unit of each figure of a `summary`; times of an hour and more are printed in hours."""
 
 
 def average_jct(result: Result) -> float:
@@ -51,13 +51,13 @@ def average_jct(result: Result) -> float:
 
 
 def has_sharing_loss(result: Result, threshold: float = SHARING_LOSS) -> pd.Series[float]:
-    """1 for each job with rho_job < threshold, 0 for the others, NaN for a job that is owed nothing ([Ye2022] §6.3)."""
+    """1 for each job with rho_job < threshold, 0 for others, NaN for a job that is owed nothing ([Ye2022] §6.3)."""
     rho = result.jobs["rho_job"]
     return (rho < threshold).astype(float).where(rho.notna())
 
 
 def sharing_loss(result: Result, threshold: float = SHARING_LOSS) -> float:
-    """Share of the jobs that are owed something that have sharing loss, in [0, 1]; NaN without such a job."""
+    """Share of jobs with sharing loss among those that are owed something, in [0, 1]; NaN without such a job."""
     return float(has_sharing_loss(result, threshold).mean())
 
 
@@ -108,10 +108,10 @@ def tenant_sharing_loss(result: Result, threshold: float = 1.0, window: float = 
 
 
 class Summary(dict[str, Any]):
-    """Figures of a run by name, as data in s, GPU-s and shares; what is printed is a table with units for a person."""
+    """Figures of a run by name, in s, GPU-s and shares; it prints as a table with readable units."""
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """Name, value and unit of each figure, as text."""
+        """Return name, value and unit of each figure, as text."""
         return [_row(key, value) for key, value in self.items()]
 
     def __str__(self) -> str:
@@ -131,7 +131,7 @@ class Summary(dict[str, Any]):
 
 
 def _row(key: str, value: Any) -> tuple[str, str, str]:
-    """Name, value and unit of a figure, for a person."""
+    """Return name, value and unit of a figure, as text."""
     words, unit = FIGURES.get(key, (key.replace("_", " "), ""))
     if isinstance(value, int):
         return words, f"{value:,}", unit
@@ -146,10 +146,10 @@ def _row(key: str, value: Any) -> tuple[str, str, str]:
 
 
 def summary(result: Result) -> Summary:
-    """The figures of a run by name; times in s, shares in [0, 1], GPU-time in GPU-s. Printed, they are a table.
+    """Return the figures of a run by name: times in s, shares in [0, 1], GPU-time in GPU-s. It prints as a table.
 
-    `average_slowdown` is the mean of (pending + running) / running of the jobs that executed for some time ([Ye2022]
-    §6.1.4); `utilization` is GPU-time held over what the cluster has until the last job ends; `overhead_share` is
+    `average_slowdown` is the mean of (pending + running) / running over jobs that executed for some time ([Ye2022]
+    §6.1.4); `utilization` is GPU-time held over the cluster's GPU-time until the last job ends; `overhead_share` is
     checkpoints and restarts as a share of the average JCT ([Ye2022] §6.4).
     """
     jobs, aside = result.jobs, result.excluded_jobs

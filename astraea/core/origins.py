@@ -1,4 +1,4 @@
-"""Where functions, classes and modules come from (the project, a package, a user), and what those of users contain."""
+"""The origin of functions, classes and modules (project, package or user), and the contents of users' own."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _PYTHON: Final = Path(sysconfig.get_path("stdlib"))
 
 
 def of_project(value: Any) -> source.Source | None:
-    """Return what a function, class or module of the project computes with; None if it is none of the project's."""
+    """Return the source that a function, class or module of the project computes with; None for any other."""
     return source.of_file(_file(value))
 
 
 def is_foreign(value: Any) -> bool:
-    """Whether it is a Python function, a class or a module of a user: neither of the project nor of a package."""
+    """Return whether it is a user's Python function, class or module: not from the project or a package."""
     return (
         isinstance(value, FunctionType | ModuleType | type) and owner(value) is None and of_project(value) is None
     )
 
 
 def owner(value: Any) -> str | None:
-    """Return the installed package, or the module of Python's own, that a function, class or module comes from."""
+    """Return the installed package or standard module that a function, class or module comes from; else None."""
     top = _module(value).partition(".")[0]
     place = _file(value)
     if isinstance(value, FunctionType) and not place.is_file():
@@ -48,12 +48,12 @@ def owner(value: Any) -> str | None:
 
 
 def known_name(value: Any) -> tuple[str, str] | None:
-    """Return the package that hands out this very object, and by which name; None if none does.
+    """Return (package, name) under which a package provides this very object; None if there is none.
 
-    A function or class that a package made for its caller has no such name, and may contain anything.
+    A function or class that a package made for its caller has no such name and may contain anything.
     """
     own = _module(value)
-    for place in (own, own.partition(".")[0], "numpy", "scipy.special"):  # a ufunc need not say where it comes from
+    for place in (own, own.partition(".")[0], "numpy", "scipy.special"):  # a ufunc may not know its module
         module: Any = sys.modules.get(place)
         if module is None or (package := owner(module)) is None:
             continue
@@ -72,7 +72,7 @@ def _module(value: Any) -> str:
 
 
 def _file(value: Any) -> Path:
-    """Return the file that a function, class or module comes from; no path of a file if it has none."""
+    """Return the file that a function, class or module comes from; an empty path if there is none."""
     if isinstance(value, FunctionType):
         return Path(value.__code__.co_filename)
     name = _module(value)
@@ -81,9 +81,9 @@ def _file(value: Any) -> Path:
 
 
 def names(function: FunctionType) -> dict[str, Any]:
-    """Return what a function of a user takes from the module or the function around it, by name.
+    """Return what a user's function takes from its module or an enclosing function, by name.
 
-    Attributes of modules of users are among it with their full name, such as ``settings.LIMIT``.
+    Attributes of users' modules are included under their full names, such as ``settings.LIMIT``.
     """
     codes = [*inner_codes(function.__code__)]
     loaded = {name for code in codes for name in _loaded(code)}
@@ -107,7 +107,7 @@ def names(function: FunctionType) -> dict[str, Any]:
 
 @functools.cache
 def _loaded(code: CodeType) -> frozenset[str]:
-    """Return the names in a code that are no attributes."""
+    """Return the names in a code that are not attributes."""
     return frozenset(
         step.argval
         for step in dis.get_instructions(code)
@@ -116,7 +116,7 @@ def _loaded(code: CodeType) -> frozenset[str]:
 
 
 def inner_codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield a function's code and that of the functions and comprehensions inside it."""
+    """Yield a function's code and the code of functions and comprehensions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -131,7 +131,7 @@ _OF_CLASSES: Final = {
 
 
 def parts_of_class(cls: type) -> dict[str, Any]:
-    """Return what a class of a user says; of an enum its values and its functions, as the rest differs by version."""
+    """Return the attributes of a user's class; of an enum only values and functions, as the rest varies by version."""
     parts = {name: part for name, part in vars(cls).items() if name not in _OF_CLASSES}
     if issubclass(cls, enum.Enum):
         inner = {name: getattr(part, "__func__", getattr(part, "fget", part)) for name, part in parts.items()}
@@ -141,5 +141,5 @@ def parts_of_class(cls: type) -> dict[str, Any]:
 
 
 def is_named_tuple(value: Any) -> bool:
-    """Whether it is a tuple whose places have names."""
+    """Return whether it is a named tuple."""
     return isinstance(value, tuple) and hasattr(value, "_fields")

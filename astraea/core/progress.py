@@ -1,4 +1,4 @@
-"""Long work says how much of it is done: `progress`."""
+"""Progress bars for long work: `progress`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ PAUSE: Final = 30.0
 
 
 def progress(doing: str, unit: str, total: int | None = None, over: Iterable[Any] | None = None, **more: Any) -> Any:
-    """Show on the standard error stream how far some work is, and return a `tqdm`: a bar, or lines in a log.
+    """Show on the standard error stream how much work is done: a bar, or lines in a log; return a `tqdm`.
 
-    `doing` is a word such as ``simulating``, `unit` what is counted, in the plural, and `over` what to go through;
+    `doing` is a word such as ``simulating``, `unit` names what is counted, in the plural, and `over` is the iterable;
     without it the caller calls `update`. `total` is needed if `over` has no length. `more` are arguments of `tqdm`.
     """
     is_notebook = tqdm is not tqdm_asyncio
@@ -31,10 +31,10 @@ class _Lines:
     """A stream for `tqdm` that writes complete lines without control characters."""
 
     def write(self, text: str) -> None:
-        """Write what is more than a step back to the beginning of the line."""
+        """Write a line, unless it contains only steps back to the beginning of the line."""
         if line := text.strip():
             print(line, file=sys.stderr)
 
     def flush(self) -> None:
-        """Write at once."""
+        """Flush the standard error stream."""
         sys.stderr.flush()

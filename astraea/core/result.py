@@ -1,4 +1,4 @@
-"""What a simulation returns: tables, and where they came from."""
+"""The result of a simulation: tables and their provenance."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JOB_COLUMNS: Final = (
 )  # fmt: skip
 
 GRANT_COLUMNS: Final = ("job_id", "demand", "start", "end")
-"""What every system says of a grant: who held how many GPUs, from when until when [s]."""
+"""Columns of a grant that every system has: the job, its GPUs, and start and end of the grant [s]."""
 
 
 @read_only
@@ -33,19 +33,20 @@ class Result:
     jobs : DataFrame
         One row per simulated job in trace order: `JOB_COLUMNS` (times in s, service in GPU-s), `user`, and
         `contention`, the average number of active jobs during its life. Undefined ratios are NaN: `rho_job` of a job
-        that was owed nothing, `slowdown` of one so short that it executed for no time.
+        that was owed nothing, and `slowdown` of a job so short that its execution time is zero.
     excluded_jobs : DataFrame, columns job_id, tenant, demand, duration, reason
-        Jobs that no policy could ever run; not simulated.
+        Jobs that no policy could ever run; they are not simulated.
     timeline : DataFrame, columns time, tenant, attained_service, fair_service, held, waiting
-        At every whole hour: GPU-time since second 0 (Eqs. 9, 11), GPUs held, GPUs that pending jobs ask for.
+        At every whole hour: GPU-time since second 0 (Eqs. 9, 11), GPUs held, GPUs requested by pending jobs.
     grants : DataFrame or None
-        One row for each time that a job, or an app, held GPUs without a break or under one lease: `GRANT_COLUMNS`, and
-        what only one system knows. `cluster`, only if asked for: tenant, kind (start, restart or renewal), nodes (how
-        many). `gavel`: part, 0.5 where the GPUs were shared. `themis`: is_local, whether they were on one machine.
+        One row for each period in which a job, or an app, held GPUs without a break or under one lease:
+        `GRANT_COLUMNS`, and columns of one system. `cluster`, only if asked for: tenant, kind (start, restart or
+        renewal), nodes (their number). `gavel`: part, 0.5 if the GPUs were shared. `themis`: is_local, true if they
+        were on one machine.
     placements : DataFrame or None, columns grant, node, gpus
-        Nodes of each grant that is no renewal (`grant` is its row in `grants`). Only if asked for.
+        Nodes of each grant that is not a renewal (`grant` is its row in `grants`). Only if asked for.
     provenance : dict
-        Versions, parameters, trace and source digests: what to know to get the same bytes again.
+        Versions, parameters, trace and source digests: everything needed to reproduce the result byte for byte.
     seconds : float
         Time spent simulating [s]; not part of the result's identity.
     """
@@ -75,13 +76,13 @@ class Result:
         return float(self.jobs["end_time"].max())
 
 
-version = cache(metadata.version)  # which reads files
+version = cache(metadata.version)  # it reads files
 
 
 def provenance(inputs: Mapping[str, Any], *packages: str, source: str = "") -> dict[str, Any]:
-    """What was simulated (`inputs`, by name), then by which software: what one needs to get the same bytes again.
+    """Return the simulated `inputs`, by name, then the software: all that is needed to reproduce the same bytes.
 
-    `source` is the digest of the code that decides the result, `packages` are those whose versions could.
+    `source` is the digest of the code that determines the result; `packages` are those whose versions may affect it.
     """
     return {
         **inputs,

@@ -1,14 +1,14 @@
-"""Digests of the project's source code: what a module computes with, found from its imports.
+"""Digests of the project's source code: all that a module computes with, found through its imports.
 
 The digest of a module covers
 
-- its syntax tree without comments, docstrings and what is for type checkers only;
-- the files of data in its folder whose names, or the ends of whose names, it spells out;
+- its syntax tree without comments, docstrings and code for type checkers only;
+- the data files in its folder whose names, or the ends of whose names, it contains as text;
 - the digests of all modules of the project that it imports, at the top or inside a function.
 
-So it moves if and only if code that the module can reach says something else. It does not contain the names of files
-and modules: moving them, with the imports that name them, moves no digest. The ``__init__`` of a package counts where a
-name is imported from it, not because a module lies in the package.
+The digest changes if and only if code that the module can reach changes its meaning. It does not contain the names of
+files and modules: moving them, with the imports that name them, changes no digest. A package's ``__init__`` counts
+where a name is imported from it, not because a module lies in the package.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from typing import Final, NamedTuple
 from astraea.core.errors import InputError
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-"""Folder of the package; in a checkout, of the packages beside it too."""
+"""Folder that contains the package; in a checkout, also the packages beside it."""
 
 STARTED: Final = time.time()
-"""When this process imported its first module [s since 1970]."""
+"""Time at which this process imported its first module [s since 1970]."""
 
 _PROJECT: Final = (
     {path.parent.name for path in ROOT.glob("*/__init__.py")} if (ROOT / "pyproject.toml").is_file() else {"astraea"}
@@ -37,7 +37,7 @@ _DATA: Final = (".csv", ".jinja", ".json", ".mplstyle", ".toml")
 
 
 class Source(NamedTuple):
-    """What a piece of code computes with."""
+    """All that a piece of code computes with."""
 
     digest: str  #: SHA-256
     files: frozenset[Path]  #: of the project, its own included
@@ -45,20 +45,20 @@ class Source(NamedTuple):
 
 
 class ChangedError(InputError):
-    """A file was changed after this process had started, so nothing that it computes from now on can be kept."""
+    """A file changed after this process had started, so nothing that the process computes from now on can be cached."""
 
 
 @cache
 def of_module(name: str) -> Source:
     """Return the source that a module, such as ``astraea.core.random``, computes with.
 
-    `RuntimeError` if its imports form a circle.
+    `RuntimeError` if its imports form a cycle.
     """
     path = _file(name)
     if path is None:
         raise ModuleNotFoundError(f"{name} is not a module of the project")
     if name in _open:
-        raise RuntimeError(f"imports form a circle: {' -> '.join((*_open[_open.index(name) :], name))}")
+        raise RuntimeError(f"imports form a cycle: {' -> '.join((*_open[_open.index(name) :], name))}")
     _open.append(name)
     try:
         return _read(_bytes(path).decode(), path, name)
@@ -68,11 +68,11 @@ def of_module(name: str) -> Source:
 
 _open: list[str] = []
 _seen: dict[Path, tuple[str, os.stat_result]] = {}
-"""The digest of each file when this process read it, and its status, taken after that."""
+"""Digest of each file when this process read it, and its status taken after that."""
 
 
 def of_modules(names: Iterable[str | None]) -> Source:
-    """Return what several modules compute with, in any order; one that is not of the project counts for nothing."""
+    """Return what several modules compute with, in any order; modules outside the project are ignored."""
     parts = [of_module(name) for name in sorted({name for name in names if name is not None and _file(name)})]
     return Source(
         sha256(" ".join(part.digest for part in parts).encode()).hexdigest(),
@@ -82,13 +82,13 @@ def of_modules(names: Iterable[str | None]) -> Source:
 
 
 def of_text(text: str) -> Source:
-    """Return what a piece of Python text computes with, such as the cells of a notebook."""
+    """Return what a Python text computes with, such as the cells of a notebook."""
     return _read(text, None, "")
 
 
 def of_file(path: Path) -> Source | None:
-    """Return what a file computes with, also one below a link; None if it is not a module of the project."""
-    if not path.is_absolute():  # the name of a cell, or none
+    """Return what a file computes with, also through a symbolic link; None if it is not a module of the project."""
+    if not path.is_absolute():  # the name of a notebook cell, or empty
         return None
     path = _real(path)
     if not path.is_relative_to(ROOT):
@@ -99,28 +99,28 @@ def of_file(path: Path) -> Source | None:
 
 @cache
 def _real(path: Path) -> Path:
-    """Return where a file lies, as `ROOT` is known."""
+    """Return the real path of a file, comparable with `ROOT`."""
     return Path(os.path.realpath(path))
 
 
 def refuse_changes(files: Iterable[Path]) -> None:
-    """Raise `ChangedError` if one of these files was changed after this process had started, which may run the old one.
+    """Raise `ChangedError` if one of these files changed after this process, which may run the old code, had started.
 
-    The time at which the inode was changed is compared, as replacing a file by an older one changes it too. A backup by
-    links, or another mode, changes that time alone: if the file was read before, it is compared with what was read.
+    The inode's change time is compared, because replacing a file with an older one changes it too. A backup with hard
+    links, or a new mode, changes only that time: a file that was read before is then compared with what was read.
     """
     for path in sorted(files):
         if not path.exists() or (path.stat().st_ctime > STARTED and not _says_the_same(path)):
             raise ChangedError(
-                f"{path.relative_to(ROOT)} was changed while this process ran, so its results may belong to the code "
-                "of before; start it again (what is finished is kept)"
+                f"{path.relative_to(ROOT)} changed while this process ran, so its results may come from the old code; "
+                "start it again (finished results are kept)"
             )
 
 
 def _says_the_same(path: Path) -> bool:
-    """Whether a file was read when it had not been changed since the start, and is not written since.
+    """Return whether a file was unchanged when it was read, and has not been written since.
 
-    The content alone would not do: a module may have been imported between an edit and its undoing.
+    Comparing the content is not enough: a module may have been imported between an edit and its undoing.
     """
     if path not in _seen:
         return False
@@ -130,14 +130,14 @@ def _says_the_same(path: Path) -> bool:
 
 
 def _bytes(path: Path) -> bytes:
-    """Read a file and remember it."""
+    """Read a file and remember its digest."""
     content = path.read_bytes()
     _seen[path] = sha256(content).hexdigest(), path.stat()
     return content
 
 
 def _file(name: str) -> Path | None:
-    """File of a module of the project."""
+    """Return the file of a module of the project; None for other modules."""
     if name.partition(".")[0] not in _PROJECT:
         return None
     stem = ROOT.joinpath(*name.split("."))
@@ -162,7 +162,7 @@ def _read(text: str, path: Path | None, name: str) -> Source:
 
 
 def _data_beside(folder: Path) -> Iterator[Path]:
-    """Yield the files of data in the folder of a module, and in folders below that are not packages."""
+    """Yield the data files in a module's folder, and in folders below it that are not packages."""
     for path in sorted(folder.iterdir()):
         if path.suffix in _DATA:
             yield path
@@ -171,7 +171,7 @@ def _data_beside(folder: Path) -> Iterator[Path]:
 
 
 class _Reader:
-    """Reads a syntax tree: its words, the modules of the project that it imports, other packages, names of data."""
+    """Reader of a syntax tree: its words, imported modules of the project, other packages, names of data files."""
 
     def __init__(self, module: str) -> None:
         self.module = module
@@ -180,7 +180,7 @@ class _Reader:
         self.ends: set[str] = set()
 
     def words(self, node: ast.AST) -> Iterator[str]:
-        """Yield what decides the meaning of a tree; what Python's versions say by default in other ways is left out."""
+        """Yield what determines the meaning of a tree, without defaults that differ between versions of Python."""
         match node:
             case ast.Import() | ast.ImportFrom():
                 yield from self._import(node)
@@ -191,7 +191,7 @@ class _Reader:
                 for part in rest:
                     yield from self.words(part)
                 return
-            case ast.JoinedStr(values=parts):  # Python 3.12 adds empty texts to it
+            case ast.JoinedStr(values=parts):  # Python 3.12 adds empty texts
                 node = ast.JoinedStr([p for p in parts if not (isinstance(p, ast.Constant) and p.value == "")])
             case ast.Constant(value=str(text)) if text.endswith(_DATA):
                 self.ends.add(text.rpartition("/")[2].lstrip("*"))
@@ -223,9 +223,9 @@ class _Reader:
                 yield from self._take(found, alias.name, is_from=isinstance(node, ast.ImportFrom))
 
     def _take(self, place: str, name: str, *, is_from: bool) -> Iterator[str]:
-        """A module of the project is imported, or a name from it."""
+        """Take in an imported module of the project, or a name imported from it."""
         lazy = _lazy_names(place)
-        if not is_from and "." not in place:  # all that its face names; inside the project that is its version only
+        if not is_from and "." not in place:  # all of the package's public names; inside the project only its version
             wanted = [] if self.module else sorted({*lazy.values()})
         elif is_from and name in lazy:
             wanted = [lazy[name]]
@@ -241,7 +241,7 @@ class _Reader:
 
 @cache
 def _lazy_names(package: str) -> dict[str, str]:
-    """Names that a package imports when they are asked for, and their modules: those it shows to type checkers."""
+    """Return the names that a package imports on first use, and their modules, from its TYPE_CHECKING block."""
     path = _file(package)
     if path is None or path.name != "__init__.py":
         return {}

@@ -1,4 +1,4 @@
-"""Functions of time that are constant between changes, and their exact integrals."""
+"""Piecewise constant functions of time, and their exact integrals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from astraea.core.arrays import FloatArray
 
 
 class Stepped:
-    """A function of time that is constant between changes: value `rate[k]` from `time[k]` on, 0 before."""
+    """A piecewise constant function of time: value `rate[k]` from `time[k]` on, 0 before `time[0]`."""
 
     def __init__(self, time: FloatArray, rate: FloatArray) -> None:
         self.time, self.rate = time, rate
@@ -16,22 +16,22 @@ class Stepped:
 
     @classmethod
     def of_changes(cls, time: FloatArray, change: FloatArray) -> Stepped:
-        """Sum of the changes up to each moment."""
+        """Return the sum of the changes up to each moment."""
         order = np.argsort(time, kind="stable")
         return cls(time[order], np.cumsum(change[order]))
 
     @classmethod
     def between(cls, start: FloatArray, stop: FloatArray, amount: FloatArray) -> Stepped:
-        """Sum of the amounts of those whose time it is."""
+        """Return the sum of the amounts, each counted from its start to its stop."""
         return cls.of_changes(np.concatenate([start, stop]), np.concatenate([amount, -amount]))
 
     def at(self, when: FloatArray) -> FloatArray:
-        """Value at each moment, after the changes of that moment."""
+        """Return the value at each moment, after the changes of that moment."""
         k = np.searchsorted(self.time, when, side="right") - 1
         return np.where(k >= 0, self.rate[np.maximum(k, 0)], 0.0) if len(self.time) else np.zeros(len(when))
 
     def until(self, when: FloatArray) -> FloatArray:
-        """Integral up to each moment."""
+        """Return the integral up to each moment."""
         if len(self.time) == 0:
             return np.zeros(len(when))
         k = np.searchsorted(self.time, when, side="right") - 1
@@ -40,7 +40,7 @@ class Stepped:
 
 
 def contention(arrival: FloatArray, end: FloatArray, now: float) -> FloatArray:
-    """Average number of active jobs during the life of each job."""
+    """Return the average number of active jobs during the life of each job."""
     stop = np.minimum(end, now)
     active = Stepped.between(arrival, stop, np.ones(len(arrival)))
     return np.asarray((active.until(stop) - active.until(arrival)) / np.maximum(stop - arrival, 1e-12))

@@ -1,4 +1,4 @@
-"""Units of time in seconds, and times as text."""
+"""Units of time in seconds, and durations as text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SECONDS: Final = {"s": 1.0, "min": MINUTE, "h": HOUR, "d": DAY}
 
 
 def duration_text(seconds: float) -> str:
-    """Write a time in the largest unit that it fills: 90 -> ``1.5 min``."""
+    """Return a time in the largest unit that is not longer than it: 90 -> ``1.5 min``."""
     unit = _largest(abs(seconds), 1)
     return f"{seconds / SECONDS[unit]:.3g} {unit}"
 
 
 def unit_for(longest: float) -> str:
-    """Return the unit for several times of which the longest is given [s]: the largest that fits into it twice."""
+    """Return a common unit for several times, given the longest [s]: the largest unit that fits into it twice."""
     return _largest(longest, 2)
 
 

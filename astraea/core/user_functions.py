@@ -1,4 +1,4 @@
-"""Compiled functions of users, such as a policy in a notebook: compiled again when what they read has changed."""
+"""Users' compiled functions, such as a policy in a notebook: recompiled when something that they read has changed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from astraea.core.origins import is_foreign, is_named_tuple, names
 def current(function: Any) -> Any:
     """Return a compiled function that reads its globals as they are now; numba reads them once, when it compiles.
 
-    A function of a user is compiled again, with the functions of users that it calls, if anything that they read has
-    changed since; any other is returned as it is. `InputError` names what it reads whose content cannot be known, or
-    calls and cannot be compiled again.
+    A user's function is recompiled, with the users' functions that it calls, if anything that they read has changed;
+    any other function is returned as it is. `InputError` names something that it reads whose content cannot be known,
+    or a function that it calls and that cannot be recompiled.
     """
     if not _is_compiled_by_user(function):
         return function
@@ -33,7 +33,7 @@ def current(function: Any) -> Any:
         for name, other in functions:
             if id(other) not in copies.made and _is_compiled(other):
                 raise InputError(
-                    f"{name} cannot be compiled again, so it may not see what has changed since; make it with "
+                    f"{name} cannot be compiled again, so it may not see what has changed; make it with "
                     "numba.njit, and call it by its name, as an attribute of a module or from a tuple"
                 )
         _CURRENT[function] = known
@@ -48,7 +48,7 @@ def _is_compiled_by_user(function: Any) -> bool:
 
 
 def _is_compiled(function: Any) -> bool:
-    """Whether compiled code can call it; numba keeps what it made of a plain function by ``register_jitable``."""
+    """Return whether compiled code can call it; numba also accepts a plain function with ``register_jitable``."""
     try:
         return cpu_target.typing_context.resolve_value_type(function) is not None
     except ValueError:
@@ -56,13 +56,13 @@ def _is_compiled(function: Any) -> bool:
 
 
 class _Copies:
-    """Functions of users made anew from their Python text, with their globals of now, and those that they call."""
+    """Copies of users' functions, made from their Python code with the current globals, and of those that they call."""
 
     def __init__(self) -> None:
         self.made: dict[int, tuple[Any, Any]] = {}  # by the `id` of the first
 
     def of(self, value: Any) -> Any:
-        """Return a copy of what is, or contains, a compiled function of a user; anything else as it is."""
+        """Return a copy of a user's compiled function, or of a tuple that contains one; any other value as it is."""
         if id(value) in self.made:
             return self.made[id(value)][1]
         if _is_compiled_by_user(value):
@@ -93,7 +93,7 @@ class _Copies:
         return made
 
     def _names(self, python: FunctionType) -> dict[str, Any]:
-        """Return what a function takes from around it, copied; of a user's module what it uses."""
+        """Return copies of what a function takes from around it; of a user's module only what it uses."""
         found: dict[str, Any] = {}
         for name, value in names(python).items():
             outer, _, attribute = name.rpartition(".")

@@ -1,4 +1,4 @@
-"""How good estimates of running times are, and what they say of a job that has run for a while."""
+"""Accuracy of estimates of running times, and their predictions for a job that has already run for a while."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from astraea.traces.trace import Trace
 
 
 def accuracy(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.DataFrame:
-    """Compare estimates, by name, with what the jobs really needed [s]: columns estimator, measure, value, unit.
+    """Compare estimates, by name, with true running times [s]: columns estimator, measure, value, unit.
 
     `median APE`: median of abs(median / duration - 1) [%]; `mean APE`: its mean [%]; `log-MAE`: mean of
     abs(ln(median / duration)), its exponential is the typical factor; `coverage`: share of jobs inside the 10-90 % band
-    [%]; `below`, `above`: shares under and over that band [%]; `band`: mean of ln(90 % / 10 % quantile).
+    [%]; `below`, `above`: shares below and above that band [%]; `band`: mean of ln(90 % / 10 % quantile).
     """
     rows = []
     for name, e in estimates.items():
@@ -40,9 +40,9 @@ def accuracy(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.Dat
 
 
 def calibration(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.DataFrame:
-    """How often jobs needed no more than each quantile of their estimate: columns estimator, probability, share.
+    """Return how often jobs needed at most each quantile of their estimate: columns estimator, probability, share.
 
-    `probability` runs through 0.05, 0.1 ... 0.95; where an estimator is calibrated, `share` [1] is equal to it.
+    `probability` takes 0.05, 0.1 ... 0.95; for a calibrated estimator, `share` [1] is equal to it.
     """
     levels = [round(0.05 * k, 2) for k in range(1, 20)]
     rows = [(name, p, float(np.mean(duration <= e.quantile(p)))) for name, e in estimates.items() for p in levels]
@@ -50,9 +50,9 @@ def calibration(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.
 
 
 def error_table(estimates: Mapping[str, Estimates], trace: Trace) -> pd.DataFrame:
-    """The measures of `accuracy`, a row per estimator, and `rank correlation`, which an order by estimates hangs on.
+    """Return the measures of `accuracy`, a row per estimator, plus `rank correlation` for orders by estimates.
 
-    It is Spearman's, between estimated and true GPU-time; NaN where all are equal.
+    It is Spearman's, between estimated and true GPU-time; NaN if all are equal.
     """
     table = accuracy(estimates, trace.duration).pivot_table(
         index="estimator", columns="measure", values="value", sort=False
@@ -67,7 +67,7 @@ def error_table(estimates: Mapping[str, Estimates], trace: Trace) -> pd.DataFram
 
 
 def error_by_age(estimates: Mapping[str, Estimates], trace: Trace, parts: int = 7) -> pd.DataFrame:
-    """Error and coverage by when a job comes, as all estimates are made at second 0: a row per estimator and part.
+    """Return error and coverage by time of submission: all estimates are made at second 0 and age.
 
     Columns estimator, day (the middle of a part), jobs, log-MAE, coverage; shares in [0, 1].
     """
@@ -84,7 +84,7 @@ def error_by_age(estimates: Mapping[str, Estimates], trace: Trace, parts: int = 
 
 
 def joint_density(estimates: Mapping[str, Estimates], trace: Trace) -> pd.DataFrame:
-    """Share of the jobs in each cell of true running time and estimate: columns estimator, truth, estimate, share.
+    """Return the share of jobs in cells of true and estimated time: columns estimator, truth, estimate, share.
 
     `truth` and `estimate` are the lower edges [s] of the cells with a job, each a factor 10^(1/6) wide.
     """
@@ -99,9 +99,9 @@ def joint_density(estimates: Mapping[str, Estimates], trace: Trace) -> pd.DataFr
 
 
 def survival(estimates: Estimates, service: npt.ArrayLike) -> FloatArray:
-    """Probability that each job needs more than `service` [s]: 1 / (1 + (service / median)^(1 / spread)).
+    """Return the probability that each job needs more than `service` [s]: 1 / (1 + (service / median)^(1 / spread)).
 
-    Shapes broadcast. Without spread it is 1 below the median, 0 above it and 1/2 there.
+    Shapes broadcast. Without spread it is 1 below the median, 0 above it and 1/2 at it.
     """
     x = np.asarray(service, dtype=np.float64)
     spread = np.where(x < estimates.median, estimates.spread_below, estimates.spread_above)
@@ -110,9 +110,9 @@ def survival(estimates: Estimates, service: npt.ArrayLike) -> FloatArray:
 
 
 def median_remaining(estimates: Estimates, had: npt.ArrayLike) -> FloatArray:
-    """Median of what each job still needs once it has had that service [s]: x - had where S(x) = S(had) / 2.
+    """Return the median of what each job still needs after the service `had` [s]: x - had where S(x) = S(had) / 2.
 
-    Shapes broadcast. Without spread nothing is left after the median.
+    Shapes broadcast. Without spread nothing remains after the median.
     """
     e = np.asarray(had, dtype=np.float64)
     left = survival(estimates, e) / 2  # at most 1/2, so x is above the median
@@ -121,6 +121,6 @@ def median_remaining(estimates: Estimates, had: npt.ArrayLike) -> FloatArray:
 
 
 def observed_remaining(duration: FloatArray, had: npt.ArrayLike) -> FloatArray:
-    """Median of what jobs still needed, of those that needed more than `had` [s]; NaN where fewer than `ENOUGH` did."""
+    """Median of what jobs still needed, over those that needed more than `had` [s]; NaN if fewer than `ENOUGH` did."""
     longer = (duration[duration > e] - e for e in np.atleast_1d(np.asarray(had, dtype=np.float64)))
     return np.array([np.median(rest) if len(rest) >= ENOUGH else np.nan for rest in longer])

@@ -1,4 +1,4 @@
-"""What an estimate of running times is."""
+"""Estimates of running times: one distribution per job."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Estimates:
     Attributes
     ----------
     median : array, shape (n,)
-        Half of such jobs need less [s].
+        Median service [s].
     spread_below, spread_above : arrays, shape (n,)
-        At least 0; 0 below and above is certainty.
+        At least 0; 0 below and above means certainty.
     """
 
     median: FloatArray
@@ -39,13 +39,13 @@ class Estimates:
 
     @classmethod
     def through(cls, low: npt.ArrayLike, median: npt.ArrayLike, high: npt.ArrayLike) -> Estimates:
-        """The distributions with these 10 %, 50 % and 90 % quantiles [s]; spreads are ln(their ratio) / ln 9."""
+        """Return the distributions with these 10 %, 50 % and 90 % quantiles [s]; spreads are ln(their ratio) / ln 9."""
         q10, q50, q90 = (np.asarray(q, dtype=np.float64) for q in (low, median, high))
         return cls(q50, np.log(q50 / q10) / _LOG_ODDS, np.log(q90 / q50) / _LOG_ODDS)
 
     def quantile(self, p: float) -> FloatArray:
-        """Quantiles [s], shape (n,), at a probability above 0 and below 1; `InputError` at any other."""
+        """Return quantiles [s], shape (n,), at a probability above 0 and below 1; `InputError` at any other."""
         if not 0 < p < 1:
-            raise InputError(f"a quantile is asked for at a probability above 0 and below 1, got {p!r}")
+            raise InputError(f"the probability of a quantile must be above 0 and below 1, got {p!r}")
         spread = self.spread_below if p < 0.5 else self.spread_above
         return np.asarray(self.median * (p / (1 - p)) ** spread)

@@ -1,9 +1,9 @@
-"""Estimators of running times by name: what a policy may know of the duration of jobs that have not ended.
+"""Estimators of running times by name: what a policy may know about the duration of jobs that have not ended.
 
 - `oracle`: the true duration.
 - `noisy`: the true duration times exp(sigma z), z standard normal. The error rate is the mean absolute percentage
-  error, E abs(exp(sigma z) - 1) = exp(sigma^2 / 2) erf(sigma / sqrt(2)), which sigma is solved for. (The median one
-  cannot exceed 100 %.)
+  error, E abs(exp(sigma z) - 1) = exp(sigma^2 / 2) erf(sigma / sqrt(2)), which is solved for sigma. (The median
+  percentage error cannot exceed 100 %.)
 - `history`: what the user's jobs with this demand needed before; `gradient-boosting`: a model of that and more;
   `constant`: the same for every job. They learn from jobs that ended before second 0 (`astraea.estimation.models`).
 """
@@ -35,26 +35,26 @@ LEARNED: Final[dict[str, type[Model]]] = {
 """Estimators that need a history."""
 
 ESTIMATORS: Final = ("oracle", "noisy", *LEARNED)
-"""All of them, the best informed first."""
+"""All estimators, the best informed first."""
 
 MAX_ERROR: Final = 10.0
 """Largest error rate of `noisy`, 1000 %."""
 
 _STREAM: Final = 7
-"""Of the noise's random numbers, so that they have nothing in common with a synthetic trace of the same seed."""
+"""Random stream of the noise, so that it is independent of a synthetic trace with the same seed."""
 
 _KEPT: Final = 8
 _fitted: dict[tuple[Any, ...], Model] = {}
 _estimated: dict[tuple[Any, ...], Estimates] = {}
-"""The last `_KEPT` of each: the runs of a grid share them, and workloads that differ in the jobs share what was learned
+"""The last `_KEPT` of each: the runs of a grid share them, and workloads with different jobs share what was learned
 from one history."""
 
 
 def estimate(trace: Trace, name: str = "oracle", error: float = 0.0, seed: int = 0) -> Estimates:
-    """Estimate the service that every job of a trace needs, as a scheduler would before the first comes.
+    """Estimate the service that every job of a trace needs, as a scheduler would before the first job comes.
 
     `name` is one of `ESTIMATORS`; those that learn need a trace with a history. `error` is the mean absolute percentage
-    error of `noisy`, as a number (0.5 is 50 %), and `seed` is its seed. `InputError` if there is no such estimator, the
+    error of `noisy` as a number (0.5 is 50 %), and `seed` is its seed. `InputError` if there is no such estimator, the
     error is out of range, or there is nothing to learn from.
     """
     check(name, error)
@@ -68,7 +68,7 @@ def estimate(trace: Trace, name: str = "oracle", error: float = 0.0, seed: int =
 
 
 def _kept(store: dict[tuple[Any, ...], T], key: tuple[Any, ...], make: Callable[[], T]) -> T:
-    """What was made for this key before, or is made now; the oldest goes when there are too many."""
+    """Return what was made for this key, or make it now; the oldest entry is dropped when there are too many."""
     if key not in store:
         found = make()
         while len(store) >= _KEPT:
@@ -78,7 +78,7 @@ def _kept(store: dict[tuple[Any, ...], T], key: tuple[Any, ...], make: Callable[
 
 
 def noisy(trace: Trace, error: float, seed: int) -> Estimates:
-    """True durations with a log-normal error, and the spread of that error: its 90 % quantile is met on both sides."""
+    """Return true durations with a log-normal error, and its spread: the 90 % quantile is met on both sides."""
     sigma = sigma_of(error)
     z = np.random.default_rng([_STREAM, seed]).standard_normal(len(trace))
     median, factor = trace.duration * np.exp(sigma * z), math.exp(sigma * NormalDist().inv_cdf(HIGH))
@@ -86,7 +86,7 @@ def noisy(trace: Trace, error: float, seed: int) -> Estimates:
 
 
 def sigma_of(error: float) -> float:
-    """Sigma of a log-normal factor around 1 whose mean absolute percentage error is `error`."""
+    """Return sigma of a log-normal factor around 1 whose mean absolute percentage error is `error`."""
     if error == 0:
         return 0.0
     with extra("learn"):
@@ -96,7 +96,7 @@ def sigma_of(error: float) -> float:
 
 
 def check(name: str, error: float) -> None:
-    """Raise `InputError` for an estimator that does not exist, or an error rate that it cannot have."""
+    """Raise `InputError` for an unknown estimator, or an error rate that it cannot have."""
     one_of(name, ESTIMATORS, "estimator")
     number(error, "estimate_error", least=0, most=MAX_ERROR, expected=f"a number from 0 to {MAX_ERROR:g} (1 is 100 %)")
     if error != 0 and name != "noisy":
@@ -104,7 +104,7 @@ def check(name: str, error: float) -> None:
 
 
 def identity(trace: Trace, name: str) -> dict[str, str]:
-    """Everything besides `trace.digest`, name, error rate, seed and code that decides the estimates."""
+    """Return everything that decides the estimates besides `trace.digest`, name, error rate, seed and code."""
     known = {}
     if name in LEARNED:
         known["learned_from_sha256"] = further_digest(trace)
@@ -115,7 +115,7 @@ def identity(trace: Trace, name: str) -> dict[str, str]:
 
 
 def further_digest(trace: Trace) -> str:
-    """SHA-256 of what estimators read of a trace and a simulation does not: dates, states and waits of its history."""
+    """Return the SHA-256 of what estimators read but a simulation does not: dates, states and waits of the history."""
     past = trace.history
     if past is None:
         return digest_of(origin=str(trace.origin))

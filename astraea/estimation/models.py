@@ -1,15 +1,15 @@
-"""Estimators of running times that learn from the jobs of a trace's history that had ended before its second 0.
+"""Estimators of running times that learn from jobs of a trace's history that had ended before its second 0.
 
-A job of `Trace.history` counts from its end on: its submission plus its queueing delay, where that is known, plus its
-duration. Of jobs that come only what is known at their submission is read: tenant, user, demand, and the time.
+A job of `Trace.history` counts from its end on: its submission plus its queueing delay, if known, plus its duration.
+For new jobs only what is known at their submission is read: tenant, user, demand, and the time.
 
-All estimates are made at second 0, and are old by the time a job comes. To learn how far such estimates are off, each
-job of the history is treated alike: it is seen from a moment before its submission, up to half of the history's length
-before (spread evenly). How long the trace will last is not known at its second 0, so nothing depends on that.
-Jobs that were still running at second 0 are unknown to a scheduler too: the long ones among the last are missing.
+All estimates are made at second 0, so they are old when a job comes. To learn how far such estimates are off, each job
+of the history is treated in the same way: it is seen from a moment before its submission, up to half of the history's
+length before (spread evenly). The length of the trace is unknown at its second 0, so nothing depends on it. Jobs that
+were still running at second 0 are unknown to a scheduler, too: the long ones among the last are missing.
 
-The band of the gradient boosting is conformal [Romano2019]: models of the first three quarters of the history tell by
-how much its quantiles miss on the last quarter.
+The band of the gradient boosting is conformal [Romano2019]: models of the first three quarters of the history show how
+far its quantiles are off on the last quarter.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ LEAST_SPREAD: Final = 0.05
 """Smallest spread of a learned estimate, 12 % up to its outer quantiles: the past never gives certainty."""
 
 ENOUGH: Final = 50
-"""With fewer errors than that, quantiles of errors are not taken."""
+"""Smallest number of errors of which quantiles are taken."""
 
 MOST: Final = 50_000
-"""As many jobs are learned from at most, the last ones."""
+"""Most jobs that are learned from, the last ones."""
 
 SHUFFLED: Final = 5_000
-"""As many jobs are used at most to measure the importance of features, spread evenly."""
+"""Most jobs used to measure the importance of features, spread evenly."""
 
 MODEL: Final[dict[str, Any]] = {
     "loss": "quantile", "max_iter": 60, "max_leaf_nodes": 15, "min_samples_leaf": 50, "learning_rate": 0.1,
@@ -46,7 +46,7 @@ MODEL: Final[dict[str, Any]] = {
 class History:
     """Median of the logarithms of the last jobs of the same user with the same demand, or of the next in `LEVELS`.
 
-    The spread comes from the errors that the same rule makes on the history of the trace, by level.
+    The spread comes from the errors of the same rule on the history of the trace, by level.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -63,7 +63,7 @@ class History:
         return _estimates(median + low, median, median + high)
 
     def _medians(self, jobs: pd.DataFrame) -> tuple[IntArray, FloatArray]:
-        """First level with a job that had ended, -1 if there is none, and the median there [ln s]."""
+        """Return the first level with a job that had ended, -1 if there is none, and the median there [ln s]."""
         level = np.full(len(jobs), -1)
         median = np.full(len(jobs), np.nan)
         for k, keys in enumerate(LEVELS):
@@ -75,7 +75,7 @@ class History:
 
 
 class Constant:
-    """The same for every job: the quantiles of all jobs of the history; who cannot beat it knows nothing of jobs."""
+    """The same estimate for every job: the quantiles of all jobs of the history; a baseline for the others."""
 
     def __init__(self, trace: Trace) -> None:
         self._quantiles = np.quantile(Past(trace, "constant").log_duration, (LOW, 0.5, HIGH))
@@ -86,7 +86,7 @@ class Constant:
 
 
 class GradientBoosting:
-    """Quantiles of log running time by scikit-learn's histogram gradient boosting; `features` names what it sees."""
+    """Quantiles of log running time by scikit-learn's histogram gradient boosting; `features` names its inputs."""
 
     def __init__(self, trace: Trace) -> None:
         self._past = past = Past(trace, "gradient-boosting")
@@ -106,7 +106,7 @@ class GradientBoosting:
     def predict(self, trace: Trace) -> Estimates:
         """Estimate the jobs of the trace whose history was learned from."""
         jobs = self._past.present(trace)
-        # all are seen from one moment: those that agree in the rest too are estimated once
+        # all are seen from one moment: jobs that also agree in the rest are estimated once
         rest = [jobs[c] for c in ("tenant", "user", "demand")] + list(self._times(jobs).values())
         _, first, alike = np.unique(
             jobs.groupby(rest, sort=False, dropna=False).ngroup(), return_index=True, return_inverse=True
@@ -117,7 +117,7 @@ class GradientBoosting:
         return _estimates(*found[:, alike])
 
     def importance(self, trace: Trace, repeats: int = 5) -> pd.DataFrame:
-        """How much worse the medians of a trace's jobs get when one feature is shuffled among them, the worst first.
+        """Return how much worse the medians of a trace's jobs get when one feature is shuffled, the worst first.
 
         Columns feature, importance, spread: increase of log-MAE, its mean and standard deviation over `repeats`.
         """
@@ -135,14 +135,14 @@ class GradientBoosting:
         return table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
 
     def _times(self, jobs: pd.DataFrame) -> dict[str, pd.Series[float]]:
-        """Hour and weekday of the submission of each job, where the dates are known."""
+        """Return hour and weekday of the submission of each job, if dates are known."""
         if self._past.origin is None:
             return {}
         time = self._past.origin + pd.to_timedelta(jobs["submit_time"], unit="s")
         return {"hour": time.dt.hour.astype(np.float64), "weekday": time.dt.day_of_week.astype(np.float64)}
 
     def _features(self, jobs: pd.DataFrame) -> pd.DataFrame:
-        """What the models see of each job."""
+        """Return the inputs of the models for each job."""
         past = self._past
         columns: dict[str, Any] = {c: past.number(jobs[c], c) for c in ("tenant", "user")}
         columns["demand"] = jobs["demand"].to_numpy(dtype=np.float64)
@@ -154,12 +154,12 @@ class GradientBoosting:
 
 
 def _band(errors: FloatArray, otherwise: FloatArray) -> FloatArray:
-    """Lower and upper quantile of errors, or `otherwise` if they are few."""
+    """Return the lower and upper quantile of errors, or `otherwise` if they are few."""
     return otherwise if len(errors) < ENOUGH else np.asarray(np.quantile(errors, [LOW, HIGH]))
 
 
 def _estimates(low: FloatArray, median: FloatArray, high: FloatArray) -> Estimates:
-    """Estimates of these quantiles [ln s], with at least the least spread."""
+    """Return estimates with these quantiles [ln s], with at least the least spread."""
     found = Estimates.through(*np.exp([np.minimum(low, median), median, np.maximum(high, median)]))
     below, above = (np.maximum(spread, LEAST_SPREAD) for spread in (found.spread_below, found.spread_above))
     return Estimates(found.median, below, above)
@@ -170,5 +170,5 @@ def _fitted(p: float, x: pd.DataFrame, y: FloatArray) -> Any:
     with extra("learn"):
         from sklearn.ensemble import HistGradientBoostingRegressor
 
-    x = x.fillna(dict.fromkeys(x.columns[x.isna().all()], 0.0))  # it cannot cut into bins what is never known
+    x = x.fillna(dict.fromkeys(x.columns[x.isna().all()], 0.0))  # it cannot bin a feature that is never known
     return HistGradientBoostingRegressor(quantile=p, categorical_features=["tenant", "user"], **MODEL).fit(x, y)

@@ -1,1 +1,1 @@
-"""Many runs: grids of them in parallel, each result once in a content-addressed cache."""
+"""Many runs: grids of them in parallel, with every result in a content-addressed cache."""

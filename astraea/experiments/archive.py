@@ -1,8 +1,8 @@
-"""What is kept of what a run gave, as the bytes of one file: values, types and provenance come back exactly.
+"""The kept part of a run's result as the bytes of one file; values, types and provenance are restored exactly.
 
-One file and not a folder, because a single `os.replace` publishes a file, also over an older one. Every zip tool opens
-it; ``seconds.json`` is the only member that differs between two equal runs, and the archive's comment is the SHA-256 of
-all bytes before it, so that any change is noticed.
+It is one file and not a folder, because a single `os.replace` publishes a file, even over an older one. Any zip tool
+opens it. ``seconds.json`` is the only member that differs between two equal runs. The archive's comment is the SHA-256
+of all bytes before it, so that any change is noticed.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from astraea.core.metrics import summary
 from astraea.core.result import Result
 
 Value = Result | pd.DataFrame
-"""What a run gives: the result of a simulation, or one table."""
+"""The output of a run: the result of a simulation, or one table."""
 
 Kept = Mapping[str, Sequence[str]] | Literal["summary"]
-"""Columns that are kept of the tables of a `Result`; a table that is not named is kept without rows, or not at all.
+"""Columns of a `Result`'s tables that are kept; a table that is not named is kept without rows, or not at all.
 
-Or only what `metrics.summary` says of it, as a table of one row.
+With "summary", only `metrics.summary` is kept, as a table of one row.
 """
 
 _DIGEST: Final = 64
 _NUMBERS: Final = ("bool", *(f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64)))
-"""Types of columns that are arrays; others may lack values."""
+"""Types of columns that are stored as arrays; columns of other types may have missing values."""
 
 
 def reduced(value: Value, kept: Kept | None) -> Value:
-    """Drop what nobody will read: all but what is in `kept`; everything stays if that is None."""
+    """Drop everything that is not in `kept`; keep everything if that is None."""
     if kept is None or isinstance(value, pd.DataFrame):
         return value
     if kept == "summary":
@@ -56,7 +56,7 @@ def _tables(result: Result) -> dict[str, pd.DataFrame]:
 
 
 def pack(value: Value, key: str = "") -> bytes:
-    """Make the archive of what a run gave; `key` says what it is the result of."""
+    """Make the archive of a run's output; `key` says which run it is."""
     if isinstance(value, pd.DataFrame):
         tables, provenance, seconds = {"rows": value}, None, 0.0
     else:
@@ -69,7 +69,7 @@ def pack(value: Value, key: str = "") -> bytes:
     members["seconds.json"] = json.dumps(seconds).encode()
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
-        for name, content in members.items():  # dated 1980, so the same bytes at any time; compressed at most speed
+        for name, content in members.items():  # dated 1980, so the bytes do not depend on the time; fastest compression
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, compresslevel=1)
         archive.comment = b"0" * _DIGEST
     data = file.getvalue()[:-_DIGEST]
@@ -77,7 +77,7 @@ def pack(value: Value, key: str = "") -> bytes:
 
 
 def unpack(data: bytes, key: str | None = None) -> Value:
-    """Restore what `pack` packed; `InputError` if it is damaged, or the result of something else than `key`."""
+    """Restore what `pack` packed; `InputError` if it is damaged, or belongs to another run than `key`."""
     if hashlib.sha256(data[:-_DIGEST]).hexdigest().encode() != data[-_DIGEST:]:
         raise InputError("the content does not match its checksum")
     try:

@@ -1,8 +1,8 @@
-"""Each result once: what the cache has is read, what it lacks is computed in parallel and published.
+"""Each result once: cached results are read, missing ones are computed in parallel and published.
 
-The name of a cached file is the SHA-256 of everything that decides the result (`keys`), so none is ever out of date.
-What a worker gives is kept only if it computed by the code in the key. Each result is published in one step as soon as
-it is there, so a killed grid loses only what was in flight, and several processes may share a cache.
+The name of a cached file is the SHA-256 of everything that determines the result (`keys`), so no file is ever out of
+date. A worker's output is kept only if the worker ran the code in the key. Each result is published atomically as soon
+as it is computed, so a killed grid loses only the runs in progress, and several processes may share a cache.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from astraea.experiments.parallel import computing, parallel_stream
 from astraea.experiments.run import Run, Work
 
 CACHE: Final = (source.ROOT if (source.ROOT / "pyproject.toml").is_file() else Path()) / "data" / "cache"
-"""Where results are kept unless another folder is named: in the project; if installed, in the working folder."""
+"""Default folder of results: in the project's checkout; for an installed package, in the working folder."""
 
 SIMULATING: Final = "simulating"
 
 TOGETHER: Final = 8
-"""Runs of one trace that are one task: as much is lost at most when a grid is killed."""
+"""Most runs of one trace in one task, and so the most that is lost when a grid is killed."""
 
 OTHER_CODE: Final = (
-    "a worker runs other code than this process: astraea, or a module that a policy reads, is another version there or "
-    "was changed meanwhile; start again (what is finished is kept)"
+    "a worker runs other code than this process: astraea, or a module that a policy reads, has another version or "
+    "has changed meanwhile; start again (finished results are kept)"
 )
 
 T = TypeVar("T")
 
 
 class Outcome(NamedTuple):
-    """What a worker tells of a run: the archive of its result and the digest of the code, or why there is none."""
+    """A worker's report of a run: the archive of its result and the digest of the code, or the error."""
 
     key: str
     data: bytes = b""
@@ -57,11 +57,11 @@ class Outcome(NamedTuple):
 def measured(
     runs: Sequence[Work], measure: Callable[[Any], T], *, cache: str | Path | None = None, progress: bool = True
 ) -> list[T]:
-    """Measure the result of every run, from the cache or computed now; only one result at a time is in memory.
+    """Measure the result of every run, cached or computed now; only one result at a time is in memory.
 
-    Equal runs are computed once. The folder `cache` is `CACHE` if not given, and with `progress` it is shown how far
-    what there is to compute is. `InputError` or `PolicyError` names the first run that failed; the others have been
-    finished and kept, unless the code was changed meanwhile, which ends the grid.
+    Equal runs are computed once. The folder `cache` is `CACHE` by default; `progress` shows a progress bar.
+    `InputError` or `PolicyError` names the first run that failed; all others are finished and kept, unless the code
+    changed meanwhile, which ends the grid.
     """
     folder = CACHE if cache is None else Path(cache)
     keys = [run.key for run in runs]
@@ -77,7 +77,7 @@ def measured(
 
 
 def fill(runs: Sequence[Work]) -> None:
-    """Compute what the cache lacks, and read nothing; say before how long that will take, if it is long."""
+    """Compute what the cache lacks, without reading results; say beforehand how long it will take, if it is long."""
     distinct = {run.key: run for run in runs}
     missing = {key: run for key, run in distinct.items() if not entry(CACHE, key).exists()}
     if sentence := announcement(list(missing.values()), computing.place.processes):
@@ -88,10 +88,10 @@ def fill(runs: Sequence[Work]) -> None:
 
 
 def stages(missing: Mapping[str, Work]) -> dict[str, list[str]]:
-    """In which order runs are computed, so that no two processes compile the same code at the same time.
+    """Return the order in which runs are computed, so that no two processes compile the same code at the same time.
 
-    First one run of each simulator, then one of each policy that is compiled for itself, then all others; by what the
-    progress bar says meanwhile. What uses all of another simulator waits until that is compiled.
+    The keys are the texts of the progress bar: first one run of each simulator, then one of each separately compiled
+    policy, then all others. A simulator that uses all of another one waits until that is compiled.
     """
     simulators: dict[str, str] = {}
     policies: dict[tuple[str, str], str] = {}
@@ -106,10 +106,10 @@ def stages(missing: Mapping[str, Work]) -> dict[str, list[str]]:
 
 
 def together(missing: Mapping[str, Work]) -> list[list[str]]:
-    """Which runs are handed to a worker at once, those that take longest first.
+    """Return groups of runs that are given to a worker at once, the longest first.
 
-    Runs that learn from one past are one task, so that it is learned from once; of others that share their jobs at most
-    `TOGETHER`, so that these are sent, read and hashed once for all of them.
+    Runs that learn from one past are one task, so that learning happens once; otherwise at most `TOGETHER` runs that
+    share their jobs, so that the jobs are sent, read and hashed once for all of them.
     """
     groups: dict[Hashable, list[str]] = {}
     for key, run in missing.items():
@@ -122,13 +122,13 @@ def together(missing: Mapping[str, Work]) -> list[list[str]]:
 
 
 def announcement(runs: Sequence[Work], jobs: int) -> str:
-    """Say how long some runs will take on so many processes, if that is more than half an hour."""
+    """Return a sentence on how long some runs will take on `jobs` processes, if that is more than half an hour."""
     hours = max(sum(run.expected for run in runs) / jobs, max((run.expected for run in runs), default=0.0)) / HOUR
     if hours < 0.5:
         return ""
     return (
-        f"{len(runs):,} simulations to do: expect about {hours:.1f} h on {jobs} processes. Stop at any time: "
-        "each result is kept as soon as it is there, and the same command goes on from it."
+        f"{len(runs):,} simulations to do: expect about {hours:.1f} h on {jobs} processes. You can stop at any "
+        "time: finished results are kept, and the same command continues from them."
     )
 
 
@@ -136,7 +136,7 @@ def _compute(
     missing: Mapping[str, Work], asked: Mapping[str, Work], folder: Path, word: str | None,
     tasks: Sequence[Sequence[str]], take: Callable[[str, Value], None] | None = None,
 ) -> None:  # fmt: skip
-    """Compute tasks of runs and publish their results, with a progress bar if there is a word; hand each to `take`."""
+    """Compute tasks of runs and publish their results; show a progress bar if `word` is given; pass each to `take`."""
     if not missing:
         return
     failures: list[Outcome] = []
@@ -145,7 +145,7 @@ def _compute(
     bar = progress(word or "", "runs", len(missing), disable=word is None)
     with bar, closing(parallel_stream(compute_all, calls, common)) as finished:
         for outcome in itertools.chain.from_iterable(finished):
-            if isinstance(outcome.error, source.ChangedError):  # and so will all that follow
+            if isinstance(outcome.error, source.ChangedError):  # all later runs would fail, too
                 raise outcome.error
             if outcome.error is not None:
                 failures.append(outcome)
@@ -165,20 +165,20 @@ def _compute(
 
 
 def _in_parts(runs: Mapping[str, Work]) -> tuple[Any, ...]:
-    """Arguments of `compute_all`; in parts, because Dask ships each large one once."""
+    """Return the arguments of `compute_all`, in parts, because Dask ships each large one once."""
     calls = {key: run.call for key, run in runs.items()}
     heads = tuple((key, run.kept, len(calls[key])) for key, run in runs.items())
     return heads, *(part for call in calls.values() for part in call)
 
 
 def compute_all(heads: Sequence[tuple[str, Kept | None, int]], *parts: Any) -> list[Outcome]:
-    """Compute several runs in a worker; `heads` holds key, kept columns and number of parts of each."""
+    """Compute several runs in a worker; `heads` has key, kept columns and number of arguments of each."""
     left = iter(parts)
     return [compute(key, kept, *itertools.islice(left, count)) for key, kept, count in heads]
 
 
 def compute(key: str, kept: Kept | None, function: Callable[..., Value], *parts: Any) -> Outcome:
-    """Compute a run in a worker; return errors too, so that one run that fails does not end the others."""
+    """Compute a run in a worker; return errors too, so that a failing run does not end the others."""
     try:
         arguments = [part.policy if isinstance(part, keys.Named) else part for part in parts]
         policy = next((part for part in arguments if isinstance(part, Policy)), None)
@@ -192,7 +192,7 @@ def compute(key: str, kept: Kept | None, function: Callable[..., Value], *parts:
 
 
 def _on_one_line(error: Exception) -> InputError | PolicyError:
-    """What went wrong, as one of ours."""
+    """Return an error as one of our own, on one line."""
     if isinstance(error, InputError | PolicyError):
         return error
     if isinstance(error, NumbaError):
@@ -201,7 +201,7 @@ def _on_one_line(error: Exception) -> InputError | PolicyError:
 
 
 def entry(folder: Path, key: str) -> Path:
-    """Where the result with this key is kept."""
+    """Return the file of the result with this key."""
     return folder / f"{key}.zip"
 
 

@@ -1,4 +1,4 @@
-"""Grids of runs, and the tables that are made of them."""
+"""Grids of runs, and the tables made from them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from astraea.traces.trace import Trace
 
 
 def kept_summary(value: Value) -> Mapping[str, Any]:
-    """`metrics.summary` of a result, or the one that was kept of it."""
+    """Return the `metrics.summary` of a result, computed now or kept in the cache."""
     return summary(value) if isinstance(value, Result) else dict(value.iloc[0])
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Runs, and what distinguishes them, a row of `index` per run: what every study asks for."""
+    """Runs, and an index with one row per run that distinguishes it: the basis of every study."""
 
     runs: Sequence[Work]
     index: pd.DataFrame
@@ -47,12 +47,12 @@ class Grid:
         return Grid([*self.runs, *other.runs], pd.concat([self.index, other.index], ignore_index=True))
 
     def table(self, measure: Callable[[Any], Mapping[str, Any] | pd.DataFrame] = kept_summary) -> pd.DataFrame:
-        """Make one table of all runs; what is cached is not computed again.
+        """Make one table of all runs; cached results are not computed again.
 
-        `measure` gives the columns of one row of a result, or a table: its rows then stand beside the run's row of the
-        index. The default also takes results of which only the summary was kept. The columns are those of the index,
-        those of `measure` that neither the index nor the first run has already, and parameters that only later runs
-        have.
+        `measure` returns one row of columns for a result, or a table, whose rows are then joined to the run's row of
+        the index. The default also accepts results of which only the summary was kept. The columns are those of the
+        index, those of `measure` that neither the index nor the first run has already, and parameters that only later
+        runs have.
         """
         found = measured(self.runs, measure, progress=False)
         known = {*self.index, *(name for run in self.runs[:1] for name in run.columns)}
@@ -71,19 +71,19 @@ def grid(
     parameters: Mapping[str, Sequence[Any]] | None = None,
     seeds: Iterable[int] = (0,),
 ) -> list[Run]:
-    """Every combination of traces, clusters, policies, values of parameters and seeds, the last changing fastest.
+    """Return every combination of traces, clusters, policies, parameter values and seeds, the last changing fastest.
 
-    All policies run the same jobs: with one under static quotas among them, none is given a job beyond its quota.
+    All policies run the same jobs: if one of them has static quotas, none gets a job beyond its tenant's quota.
 
     Parameters
     ----------
     parameters : mapping of str to values, optional
-        Of policies or of `Settings`. A policy that does not have a parameter is run without it, once.
+        Parameters of policies or of `Settings`. A policy without a parameter is run once, without it.
 
     Raises
     ------
     InputError
-        If a parameter belongs to none of the policies and is no setting, or has no value.
+        If a parameter belongs to no policy and is not a setting, or has no value.
     """
     chosen = [get_policy(p) if isinstance(p, str) else p for p in policies]
     given = dict(parameters or {})
@@ -114,7 +114,7 @@ def grid(
 
 
 def points(axes: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
-    """Every combination of values, the last axis changing fastest."""
+    """Return every combination of values, the last axis changing fastest."""
     return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
 
 
@@ -123,11 +123,11 @@ def _only(point: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 
 def run_grid(runs: Sequence[Work], *, cache: str | Path | None = None, progress: bool = True) -> list[Any]:
-    """Results of all runs, in their order; parameters as in `measured`."""
+    """Return the results of all runs, in their order; parameters as in `measured`."""
     return measured(runs, lambda result: result, cache=cache, progress=progress)
 
 
 def grid_table(runs: Sequence[Work], *, cache: str | Path | None = None, progress: bool = True) -> pd.DataFrame:
-    """One row per run: what distinguishes it, and the summary of its result; parameters as in `measured`."""
+    """Return one row per run: its distinguishing columns and the summary of its result; parameters as in `measured`."""
     rows = measured(runs, summary, cache=cache, progress=progress)
     return pd.DataFrame([{**run.columns, **row} for run, row in zip(runs, rows, strict=True)])

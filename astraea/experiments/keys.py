@@ -1,8 +1,8 @@
-"""Keys of results: everything that decides a result, and nothing else. `docs/cache.md` explains them to a reader.
+"""Keys of results: everything that determines a result, and nothing else. `docs/cache.md` explains them.
 
 A key is the SHA-256 of the fingerprints (`astraea.core.fingerprint`) of the function that computes the result, its
-arguments, what is kept of it, and of the versions of Python and of the libraries that the code imports. The code is
-that of the modules which the function, or the policy, can reach by imports.
+arguments, its kept columns, and the versions of Python and of the libraries that the code imports. The code is that of
+all modules that the function, or the policy, can reach through imports.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from astraea.core.user_functions import current
 from astraea.experiments.archive import reduced
 
 COMPUTING: Final = ("highspy", "numba", "numpy", "pandas", "scipy", "sklearn")
-"""Libraries whose versions can decide a number; others carry, keep or show it."""
+"""Libraries whose versions can change a number; others only transport, store or show it."""
 
 
 class Named(NamedTuple):
-    """A scheduler of the package by its name: what is sent to a worker, which finds it compiled on its disk."""
+    """A scheduler of the package by its name: the form that is sent to a worker, which has it compiled on disk."""
 
     name: str
     parameters: dict[str, float]
@@ -36,7 +36,7 @@ class Named(NamedTuple):
 
 
 def code(function: Callable[..., Any], policy: Policy | None = None) -> str:
-    """Return the digest of the code by which `function` computes a result here, and of the versions that it runs on.
+    """Return the digest of the code by which `function` computes a result, and of the versions on which it runs.
 
     `InputError` if a policy from outside the package reads something whose content cannot be known.
     """
@@ -58,7 +58,7 @@ def _functions_of(policy: Policy) -> tuple[Callable[..., Any], ...]:
 
 
 def sendable(policy: Policy) -> Policy | Named:
-    """Return what a worker is sent of a scheduler: the name of one of ours, or a user's policy as it is now."""
+    """Return the form of a scheduler that is sent to a worker: one of ours by name, or a user's policy as it is."""
     known = POLICIES.get(policy.name)
     if known is not None and replace(known, parameters=policy.parameters) == policy:
         return Named(policy.name, dict(policy.parameters))

@@ -1,4 +1,4 @@
-"""A leaderboard: every policy on one workload by six measures, each with its interval and its rank."""
+"""A leaderboard: every policy on one workload by six measures, each with an interval and a rank."""
 
 from __future__ import annotations
 
@@ -30,36 +30,36 @@ MEASURES: Final = (
     "sharing_loss", "tenant_below_99", "average_jct", "slowdown_99", "longest_wait", "preemptions_per_job",
 )  # fmt: skip
 """Share of jobs with rho_job < 0.95; share of (tenant, 24 h) cases with rho_tenant < `SHORT`; average JCT [s]; 99 %
-quantile of the slowdown; longest total wait of any job [s]; preemptions per job. Less is better in each."""
+quantile of the slowdown; longest total wait of any job [s]; preemptions per job. Lower is better in each."""
 
 SHORT: Final = 0.99
 QUANTILE: Final = 0.99
 RESAMPLES: Final = 1000
-NO_PAST: Final = "needs running times, and the workload has no past to learn them from"
+NO_PAST: Final = "needs running times, but the workload has no past to learn them from"
 
 
 def contest(
     policies: Mapping[str, Policy], traces: Sequence[Trace], cluster: Cluster, kept: Kept | None = None
 ) -> tuple[Grid, dict[str, str]]:
-    """Make the runs of all policies on a workload, and give the reason for each policy that has none.
+    """Make the runs of all policies on a workload, and return the reason for each policy that has none.
 
     All run the same jobs, as in `grid`: gangs that some policy could never start are left out. Policies that need
-    running times learn them from the past of the trace. Without a past they do not run, because with the true times
+    running times learn them from the past of the trace. Without a past they do not run, because with true times
     they would win by knowing the future.
 
     Parameters
     ----------
     policies : mapping of str to Policy
-        By the names that the table shows.
+        Policies by the names in the table.
     traces : sequence of Trace
         The workload, once for each seed.
     kept : optional
-        What the cache keeps of each result, as in `Run`.
+        Part of each result that the cache keeps, as in `Run`.
 
     Returns
     -------
     Grid, dict
-        Columns scheduler and seed (the place in `traces`); the reason by the name of the policy.
+        Grid with columns scheduler and seed (the position in `traces`); reasons by the name of the policy.
     """
     has_past = all(trace.history is not None for trace in traces)
     able = {name: policy for name, policy in policies.items() if has_past or not policy.needs_estimates}
@@ -80,17 +80,17 @@ def standings(
 ) -> pd.DataFrame:
     """Measure the runs that `contest` made, and rank the policies by each measure.
 
-    A value is the mean over seeds, from three on with its 95 % interval (Student's t). A single run has the interval
-    of a bootstrap over weeks, see `measures`. All policies have the same seeds and the same draws of weeks, so what
-    these differ in cancels in the interval of the rank, which is often short where those of the values overlap. `cache`
-    and `progress` are as of `measured`.
+    A value is the mean over seeds, from three seeds on with its 95 % interval (Student's t). A single run has the
+    interval of a bootstrap over weeks, see `measures`. All policies have the same seeds and the same draws of weeks, so
+    the differences between draws cancel in the interval of the rank, which is often short even if the intervals of the
+    values overlap. `cache` and `progress` are as in `measured`.
 
     Returns
     -------
     DataFrame, columns scheduler, measure, value, low, high, rank, rank_low, rank_high, seeds, weeks, jobs, reason
         A row for each policy and measure, then a row for each policy without a result: its name and the `reason`.
-        `low` and `high` are NaN where there is no interval; `weeks` is 0 unless the interval is over weeks; `jobs`
-        are those of all seeds. Equal values share the smaller rank, from 1; `rank_low` to `rank_high` are the ranks in
+        `low` and `high` are NaN without an interval; `weeks` is 0 unless the interval is over weeks; `jobs` is the
+        total over seeds. Equal values share the smaller rank, from 1; `rank_low` to `rank_high` are the ranks in
         95 % of the draws, or in all seeds, and `rank`. An undefined value has no rank.
 
     Raises
@@ -104,14 +104,14 @@ def standings(
     keys = ["scheduler", "measure"]
     table = mean_interval(rows, keys, "value").rename(columns={"mean": "value"}).drop(columns="n")
     table = table.merge(rows.groupby(keys, sort=False).agg({"weeks": "max", "jobs": "sum"}).reset_index(), on=keys)
-    if seeds <= 2:  # of two seeds there is no interval worth its name
+    if seeds <= 2:  # two seeds give no useful interval
         table[["low", "high"]] = rows[["low", "high"]].to_numpy() if seeds == 1 else np.nan
     table["low"] = table["low"].clip(lower=0.0)
     table["rank"] = table.groupby("measure")["value"].rank(method="min")
     draws = rows.set_index(keys)["drawn"] if seeds == 1 else rows.groupby(keys, sort=False)["value"].agg(list)
     table = table.merge(_rank_intervals(draws), on=keys)
     for end, extreme in (("rank_low", np.minimum), ("rank_high", np.maximum)):
-        table[end] = extreme(table[end], table["rank"])  # the rank of a mean may be one that no single seed gives
+        table[end] = extreme(table[end], table["rank"])  # a mean may have a rank that no single seed has
     reasons = {**unable, **failed}
     last = pd.DataFrame({"scheduler": list(reasons), "reason": list(reasons.values())})
     whole = ["rank", "rank_low", "rank_high", "seeds", "weeks", "jobs"]
@@ -132,7 +132,7 @@ def _rank_intervals(draws: pd.Series[Any]) -> pd.DataFrame:
 def _measured(
     made: Grid, resamples: int, cache: str | Path | None, progress: bool
 ) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Measure all runs; give the rows with their scheduler, and what went wrong by scheduler."""
+    """Measure all runs; return the rows with their scheduler, and the errors by scheduler."""
     measure, names = partial(measures, resamples=resamples), list(made.index["scheduler"])
     failed: dict[str, str] = {}
     found: list[pd.DataFrame | None]
@@ -140,7 +140,7 @@ def _measured(
         found = measured(made.runs, measure, cache=cache, progress=progress)
     except ChangedError:
         raise
-    except (InputError, PolicyError):  # the others are done and kept
+    except (InputError, PolicyError):  # the other runs are finished and kept
         found = []
         for run, name in zip(made.runs, names, strict=True):
             try:
@@ -158,15 +158,16 @@ def measures(result: Result, resamples: int = 0) -> pd.DataFrame:
     """Measure a result by `MEASURES`.
 
     With `resamples`, each value except the longest wait, a maximum, has a 95 % interval: weeks of submission are drawn
-    with replacement, that often, by a fixed seed. The time from the first submission to the last is cut into equal
-    parts of about a week; a tenant's case belongs to the part in which it begins, and to the last if it begins later.
-    Below a week and a half there is one part and no interval. Of two parts the interval reaches from one to the other.
+    with replacement, `resamples` times, with a fixed seed. The time from the first submission to the last is cut into
+    equal parts of about a week; a tenant's case belongs to the part in which it begins, and to the last if it begins
+    later. Below a week and a half there is one part and no interval. With two parts the interval reaches from one to
+    the other.
 
     Returns
     -------
     DataFrame, columns measure, value, low, high, drawn, weeks, jobs
-        `drawn` has the value of every draw, NaN where nothing defines it; `weeks` is how many there were to draw from,
-        or 0 where there is no interval (`low` and `high` are NaN).
+        `drawn` has the value of every draw, NaN if undefined; `weeks` is the number of weeks to draw from, or 0 without
+        an interval (`low` and `high` are NaN).
     """
     jobs, cases = result.jobs, tenant_windows(result).dropna(subset=["rho_tenant"])
     first, last = jobs["submit_time"].min(), jobs["submit_time"].max()
@@ -195,7 +196,7 @@ def measures(result: Result, resamples: int = 0) -> pd.DataFrame:
 
 
 def _drawn(values: FloatArray, week: IntArray, counts: IntArray, quantile: float) -> FloatArray:
-    """Compute the mean, or a quantile, of each draw; `counts` (draws, weeks) tells how often it has each week."""
+    """Compute the mean, or a quantile, of each draw; `counts` (draws, weeks) is how often the draw has each week."""
     held, out = counts @ np.bincount(week, minlength=counts.shape[1]), np.full(len(counts), np.nan)
     if not quantile:
         np.divide(counts @ np.bincount(week, values, counts.shape[1]), held, out=out, where=held > 0)

@@ -1,4 +1,4 @@
-"""Calls in parallel under joblib: on the cores of this machine, or on a Dask cluster."""
+"""Parallel calls with joblib: on the cores of this machine, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from astraea.core.errors import InputError, extra
 Backend = Literal["loky", "dask"]
 
 DASK_TIMEOUT: Final = 8
-"""How long a Dask scheduler may take to answer [s]."""
+"""Longest time that a Dask scheduler may take to answer [s]."""
 
 # loky renews a worker whose memory has grown by 300 MB, such as with compiled code, and says so; nothing is lost by it
 warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor", UserWarning)
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Place(NamedTuple):
-    """Where calls are computed; nothing that is computed depends on it."""
+    """The place where calls are computed; results do not depend on it."""
 
     jobs: int | None = None
     backend: Backend = "loky"
@@ -35,26 +35,26 @@ class Place(NamedTuple):
 
     @property
     def processes(self) -> int:
-        """How many there are on this machine."""
+        """Number of processes on this machine."""
         return self.jobs or int(joblib.cpu_count())
 
 
 class computing:
-    """Choose where everything is computed from now on; in a ``with`` statement, until its end.
+    """Choose where everything is computed from now on, or until the end of a ``with`` statement.
 
     Parameters
     ----------
     jobs : int, optional
-        Processes; as many as there are cores if not given. A Dask cluster brings its own number.
+        Number of processes; by default the number of cores. A Dask cluster has its own number.
     backend : {"loky", "dask"}
-        Processes of this machine, or a Dask cluster; the results are the same, byte for byte.
+        Processes on this machine, or a Dask cluster; the results are the same, byte for byte.
     scheduler : str, optional
         Address of the Dask scheduler, ``tcp://host:port``.
 
     Raises
     ------
     InputError
-        For a number of processes, a backend or a scheduler that cannot be.
+        For an invalid number of processes, backend or scheduler.
     """
 
     place = Place()
@@ -63,9 +63,9 @@ class computing:
         jobs = jobs if jobs is None else whole_number(jobs, "jobs", 1)
         one_of(backend, get_args(Backend), "backend")
         if backend == "dask" and not scheduler:
-            raise InputError("the dask backend needs the address of a scheduler, tcp://host:port")
+            raise InputError("the backend dask needs the address of a scheduler, tcp://host:port")
         if backend != "dask" and scheduler:
-            raise InputError(f"only the dask backend takes a scheduler, got {scheduler!r} with {backend}")
+            raise InputError(f"scheduler is for the backend dask only, got {scheduler!r} with {backend}")
         self.before = computing.place
         computing.place = Place(jobs, backend, scheduler or None)
 
@@ -79,7 +79,7 @@ class computing:
 def parallel_stream(
     function: Callable[..., T], calls: Sequence[tuple[Any, ...]], common: Iterable[Any] = (), *, ordered: bool = False
 ) -> Generator[T]:
-    """Results of `function(*call)` for all calls, each as soon as it is there, or in the order of the calls.
+    """Yield the results of `function(*call)` for all calls, each as soon as it is ready, or in order.
 
     Closing the generator, or an exception such as Ctrl-C, ends the workers. `common` are large arguments that many
     calls share; Dask ships them once. `InputError` if the Dask cluster cannot be used, or a worker was killed.
@@ -91,23 +91,23 @@ def parallel_stream(
                 yield result
         except TerminatedWorkerError:
             raise InputError(
-                "a worker process was killed, perhaps for lack of memory; try fewer jobs (what is finished is kept)"
+                "a worker process was killed, perhaps for lack of memory; try fewer jobs (finished results are kept)"
             ) from None
         finally:
-            with warnings.catch_warnings():  # joblib would warn that tasks were cancelled, which was the wish
+            with warnings.catch_warnings():  # joblib would warn about cancelled tasks, which are intended
                 warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)
                 results.close()
 
 
 @contextmanager
 def _configured(calls: int, common: Iterable[Any], return_as: str) -> Iterator[joblib.Parallel]:
-    """Make the `joblib.Parallel` of the place that was chosen."""
+    """Make the `joblib.Parallel` of the chosen place."""
     place = computing.place
     if place.backend == "dask":
         with _dask_client(str(place.scheduler)), joblib.parallel_config("dask", scatter=list(common)):
             yield joblib.Parallel(return_as=return_as)
         return
-    # one thread per process, since the parallelism is over runs; Ctrl-C, which all processes hear, is the caller's
+    # one thread per process, because the parallelism is over runs; workers ignore Ctrl-C, which the caller handles
     jobs, deaf = max(1, min(place.processes, calls)), partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
     options: dict[str, Any] = {"inner_max_num_threads": 1, "initializer": deaf} if jobs > 1 else {}
     with joblib.parallel_config("loky", n_jobs=jobs, **options):
@@ -117,7 +117,7 @@ def _configured(calls: int, common: Iterable[Any], return_as: str) -> Iterator[j
 
 @contextmanager
 def _dask_client(scheduler: str) -> Iterator[None]:
-    """Connect to a scheduler that has workers; say in a sentence what goes wrong with it or with them."""
+    """Connect to a scheduler that has workers; turn errors of either into one sentence."""
     with extra("dask"):
         from distributed import Client, KilledWorker
     try:
@@ -134,4 +134,4 @@ def _dask_client(scheduler: str) -> Iterator[None]:
         except ImportError as err:
             raise InputError(f"the Dask workers lack a package: {err}") from None
         except KilledWorker:
-            raise InputError("a Dask worker was killed again and again, perhaps for lack of memory") from None
+            raise InputError("a Dask worker was killed repeatedly, perhaps for lack of memory") from None

@@ -1,4 +1,4 @@
-"""One thing to compute: its arguments, its name in messages and tables, and its key in a cache."""
+"""One thing to compute: its arguments, its name in messages and tables, and its cache key."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from astraea.traces.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One simulation to do: the arguments of `simulate`.
+    """One simulation to run: the arguments of `simulate`.
 
     Attributes
     ----------
     trace : Trace
     cluster : Cluster
     policy : Policy
-        Or the name of one, when it is made.
+        Its name is accepted too.
     seed : int
-        Of random placement and noisy estimates.
+        Seed of random placement and noisy estimates.
     settings : Settings
     kept : mapping of str to column names, or "summary", optional
-        What the cache keeps of the result, as in `archive.reduced`; everything if not given.
+        Part of the result that the cache keeps, as in `archive.reduced`; everything by default.
     """
 
     trace: Trace
@@ -53,7 +53,7 @@ class Run:
 
     @property
     def key(self) -> str:
-        """Name of its result in a cache: equal keys mean equal results."""
+        """Name of its result in the cache: equal keys mean equal results."""
         policy, settings = self.policy, self.settings
         return fingerprint((
             self.code, self.trace.name, self.trace.digest, asdict(self.cluster), self.seed, asdict(settings), self.kept,
@@ -63,38 +63,38 @@ class Run:
 
     @property
     def code(self) -> str:
-        """Digest of the code that decides it."""
+        """Digest of the code that determines the result."""
         return keys.code(simulated, self.policy)
 
     @property
     def learns(self) -> bool:
-        """Whether what its policy knows of running times is learned from a history first."""
+        """True if running times are first learned from a history for its policy."""
         return self.policy.needs_estimates and self.settings.estimator in LEARNED
 
     @property
     def shared(self) -> Hashable:
-        """What it has in common with others: the history that is learned from, or the trace."""
+        """The part shared with other runs: the history that is learned from, or the trace."""
         past = self.trace.history
         return ("past", past.digest) if self.learns and past is not None else id(self.trace)
 
     @property
     def expected(self) -> float:
-        """Time that it is likely to take [s]: at the papers' size one takes 0.2 to 2 s."""
+        """Expected running time [s]; at the papers' size a run takes 0.2 to 2 s."""
         return 2.5e-5 * len(self.trace)
 
     @property
     def call(self) -> tuple[Any, ...]:
-        """Function that gives its result, and the arguments, one of the package's policies by name (`Named`)."""
+        """The function that computes its result, and the arguments; a policy of the package by name (`Named`)."""
         return simulated, self.trace, self.cluster, keys.sendable(self.policy), self.seed, self.settings
 
     @property
     def large(self) -> tuple[Any, ...]:
-        """Arguments that other runs share."""
+        """Large arguments that other runs share."""
         return (self.trace,)
 
     @property
     def label(self) -> str:
-        """Which run it is, for messages."""
+        """Name of the run in messages."""
         parameters = ", ".join(f"{k}={v if isinstance(v, str) else f'{v:g}'}" for k, v in self.policy.as_text.items())
         return (
             f"trace {self.trace.name}, {self.cluster} GPUs, "
@@ -103,7 +103,7 @@ class Run:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What distinguishes it, as a row of a table."""
+        """The values that distinguish the run, as a row of a table."""
         return {
             "trace": self.trace.name,
             "nodes": self.cluster.nodes,
@@ -117,17 +117,17 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A function of the package and its arguments: a simulation of another system, or what else takes long.
+    """A function of the package and its arguments: a simulation of another system, or anything else that takes long.
 
-    The function stands at the top of a module and gives a `Result` or a table; nothing else decides it than its
-    arguments, as `fingerprint` takes them, and the code that its module can reach.
+    The function is at the top level of a module and returns a `Result` or a table, which depends only on its arguments,
+    as `fingerprint` sees them, and on the code that its module can reach.
     """
 
     function: Callable[..., Value]
     arguments: tuple[Any, ...]
-    columns: dict[str, Any]  #: what distinguishes it, as a row of a table
-    large: tuple[Any, ...] = ()  #: those of the arguments that are large and shared; equal to nothing but themselves
-    expected: float = 1.0  #: time that it is likely to take on one core [s]
+    columns: dict[str, Any]  #: the values that distinguish it, as a row of a table
+    large: tuple[Any, ...] = ()  #: large arguments that are shared; each is equal only to itself
+    expected: float = 1.0  #: expected running time on one core [s]
     kept: Kept | None = None  #: as in `Run`
     learns: ClassVar[bool] = False
     shared: ClassVar[Hashable] = None
@@ -139,14 +139,14 @@ class Call:
 
     @property
     def key(self) -> str:
-        """Name of its result in a cache, as of `Run`."""
+        """Name of its result in the cache, as in `Run`."""
         shared = {id(part) for part in self.large}
         parts = [_remembered(part) if id(part) in shared else fingerprint(part) for part in self.arguments]
         return fingerprint((self.code, parts, self.kept))
 
     @property
     def code(self) -> str:
-        """Digest of the code that decides it."""
+        """Digest of the code that determines the result."""
         return keys.code(self.function)
 
     @property
@@ -156,12 +156,12 @@ class Call:
 
     @property
     def label(self) -> str:
-        """Which one it is, for messages."""
+        """Name of the call in messages."""
         return ", ".join(f"{name} {value}" for name, value in self.columns.items())
 
 
 def _remembered(value: Any) -> str:
-    """Return the fingerprint of what many calls share, made once."""
+    """Return the fingerprint of an argument that many calls share, computed once."""
     if (known := _HASHES.get(value)) is None:
         known = _HASHES[value] = fingerprint(value)
     return known
@@ -170,4 +170,4 @@ def _remembered(value: Any) -> str:
 _HASHES: Final[MutableMapping[Any, str]] = WeakKeyDictionary()
 
 Work = Run | Call
-"""What a grid is made of."""
+"""An element of a grid."""

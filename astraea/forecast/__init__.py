@@ -1,1 +1,1 @@
-"""Forecasts of when a job would start: simulations of the queue as it is, under the cluster's own scheduler."""
+"""Forecasts of a job's start: simulations of the current queue under the cluster's own scheduler."""

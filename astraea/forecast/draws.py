@@ -1,14 +1,14 @@
-"""What is not known of the time to come, drawn from the past: how long jobs run, and which jobs come.
+"""The unknown future, drawn from the past: how long jobs run, and which jobs come.
 
 Run times
-    A job runs for some part of its time limit, as an earlier job did: one of its user, if at least `LEAST` of his have
-    ended (and ran longer, in parts of their limits, than this one has already), or else one of its tenant, or any.
-    Where none did, it runs to its time limit; without one, its whole time is that which is over, divided by a number
-    from 0 to 1. A job without a time limit runs as long as an earlier job. In each draw the past itself is drawn anew
-    (bootstrap), as a short past says little.
+    A job uses the same part of its time limit as an earlier job: one of its user, if at least `LEAST` of the user's
+    jobs have ended (and used a larger part of their limits than this job has already), else one of its tenant, else
+    any. If there is none, it runs to its time limit; without a limit, its whole time is its elapsed time divided by a
+    random number from 0 to 1. A job without a time limit runs as long as an earlier job. In each draw the past itself
+    is resampled (bootstrap), because a short past says little.
 Arrivals
-    The jobs that came in some stretch of the past come again, with their tenants, sizes and run times; where the past
-    ends, it begins again. In every second simulation nobody comes.
+    The jobs that came in some stretch of the past come again, with their tenants, sizes and run times; at the end of
+    the past, it begins again. In every second simulation no job comes.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.forecast.moment import COLUMNS
 
 LEAST: Final = 10
-"""Jobs of a user, or of a tenant, that say enough of how long its jobs run."""
+"""Smallest number of jobs of a user, or of a tenant, that say enough about how long their jobs run."""
 
 MOST_ARRIVALS: Final = 500
-"""Jobs that come in one simulation at most."""
+"""Most jobs that come in one simulation."""
 
 SHORTEST: Final = 1.0
-"""Of the time that a job still runs [s]: a log has whole seconds."""
+"""Shortest time that a job still runs [s]: a log has whole seconds."""
 
 
 class Past:
-    """Jobs that have ended, as parts of their time limits."""
+    """Ended jobs, with running times as parts of their time limits."""
 
     def __init__(self, past: pd.DataFrame) -> None:
         done = past[past["duration"].notna() & (past["duration"] > 0)]
@@ -42,7 +42,7 @@ class Past:
         self.came = past.sort_values("submit_time", kind="stable", ignore_index=True)
 
     def run_times(self, jobs: pd.DataFrame, elapsed: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Draw how long each of some jobs runs in all, of which `elapsed` is over [s]."""
+        """Draw the total running time of each of some jobs, given that `elapsed` of it is over [s]."""
         anew = rng.integers(0, len(self.duration), len(self.duration)) if len(self.duration) else np.zeros(0, np.int64)
         weight = np.bincount(anew, minlength=len(self.duration))
         rows = zip(jobs["user"], jobs["tenant"], jobs["time_limit"].to_numpy(dtype=float), elapsed, strict=True)
@@ -67,7 +67,7 @@ class Past:
         return max(limit, least)
 
     def arrivals(self, rng: np.random.Generator, most: int) -> pd.DataFrame:
-        """Draw jobs that come from now on: `COLUMNS`, submit_time [s] and duration [s]; none without a past."""
+        """Draw future jobs: `COLUMNS`, submit_time [s] and duration [s]; none without a past."""
         came = self.came
         if most == 0 or len(came) < 2 or came["submit_time"].iloc[0] >= 0:
             return pd.DataFrame(columns=[*COLUMNS, "submit_time", "duration"])

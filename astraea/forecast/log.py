@@ -16,12 +16,12 @@ from astraea.traces.trace import Trace
 
 
 def queue_of(trace: Trace, wish: Wish, cluster: Cluster, policy: Policy, site: Site) -> Moment:
-    """Return the queue of a log when a job is submitted; `site` is what is known of the cluster's own settings.
+    """Return the queue of a log when a job is submitted; `site` is the known part of the cluster's own settings.
 
-    `InputError` says that the log does not tell when jobs ran, is not of that time, or knows no such tenant.
+    `InputError` if the log does not have the runs of jobs, does not cover that time, or has no such tenant.
     """
     if wish.partition and wish.partition not in site.partitions:
-        known = ", ".join(map(printable, site.partitions)) or "none, as no settings were given (--slurm-conf)"
+        known = ", ".join(map(printable, site.partitions)) or "none, because no settings were given (--slurm-conf)"
         raise InputError(f"a job: partition must be one of those known ({known}), got {printable(wish.partition)!r}")
     runs = recorded_runs(trace)
     now = seconds_of(trace, wish.at)

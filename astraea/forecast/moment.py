@@ -1,4 +1,4 @@
-"""A queue at one moment, with the job that is asked about: what is known without seeing the future."""
+"""A queue at one moment, with the job in question, and only what is known at that moment."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from astraea.traces.trace import Trace
 COLUMNS: Final = ["job_id", "tenant", "user", "demand", "time_limit", "row"]
 
 ASKED: Final = "the job that is asked about"
-"""Its name in a trace."""
+"""Name of the job in question in a trace."""
 
 Held = list[tuple[int, int]]
-"""GPUs that a job has: pairs of a node and a number of GPUs of it; empty if the nodes are not known."""
+"""GPUs that a job holds: pairs of a node and a number of its GPUs; empty if the nodes are unknown."""
 
 
 class Moment(NamedTuple):
-    """A queue; its tables have a row per job with the columns `COLUMNS` [GPU, s], `row` is that in `rules`.
+    """A queue; its tables have a row per job with the columns `COLUMNS` [GPU, s]; `row` is the row in `rules`.
 
-    Second 0 of their times is the moment.
+    Times in the tables count from the moment.
     """
 
-    time: float  #: of the moment, on its own clock [s] ...
-    origin: pd.Timestamp | None  #: ... whose second 0 is then, in local time; None if the source has no dates
+    time: float  #: the moment, on its own clock [s] ...
+    origin: pd.Timestamp | None  #: ... whose second 0 is at this date, in local time; None without dates
     cluster: Cluster
-    policy: Policy  #: the cluster's scheduler, its clocks set to the moment
+    policy: Policy  #: the cluster's scheduler, with its clocks set to the moment
     rules: Rules
     weights: dict[str, float]  #: of the tenants
     running: pd.DataFrame  #: with `elapsed` [s] and `held`, of `Held`
-    waiting: pd.DataFrame  #: with `waited` [s] and `submit_time`, in the order in which they came
-    past: pd.DataFrame  #: jobs that came before; with `submit_time` and `duration`, NaN if unknown [s]
-    asked: pd.DataFrame  #: one row: the job that is asked about
+    waiting: pd.DataFrame  #: with `waited` [s] and `submit_time`, in order of submission
+    past: pd.DataFrame  #: earlier jobs; with `submit_time` and `duration`, NaN if unknown [s]
+    asked: pd.DataFrame  #: one row: the job in question
 
     @property
     def free(self) -> int:
-        """GPUs that nobody holds [GPU]."""
+        """GPUs that no job holds [GPU]."""
         return self.cluster.gpus - int(self.running["demand"].sum())
 
 
@@ -56,8 +56,8 @@ def moment_of(
 ) -> Moment:
     """Return the queue of a log at some time [s].
 
-    `runs` are those of `recorded_runs`, jobs without any wait; `asked` is the job that is
-    asked about, whatever becomes of it, and `rules` are those of the trace.
+    `runs` are those of `recorded_runs`; jobs without a run are waiting. `asked` is the job in question, whose own run
+    is ignored, and `rules` are those of the trace.
     """
     job = pd.Index(trace.job_id).get_indexer(pd.Index(runs["job_id"]))
     start, end = runs["start"].to_numpy(dtype=float), runs["end"].to_numpy(dtype=float)
@@ -70,11 +70,11 @@ def moment_of(
     running = jobs.iloc[job[active]].assign(elapsed=now - start[active])
     begun, duration = np.zeros(len(trace), np.bool_), np.full(len(trace), np.nan)
     begun[job[start < now]] = True
-    duration[job[~goes_on]] = (end - start)[~goes_on]  # of several runs the last one
+    duration[job[~goes_on]] = (end - start)[~goes_on]  # the last of several runs
     came = (trace.submit_time < now) & others
     waiting = jobs[came & ~begun]
     decay, period = np.log(2) / policy.parameters["half_life"], policy.parameters["calc_period"]
-    last = now - (now - policy.parameters["calc_offset"]) % period  # when Slurm computed usage, by which it ranks
+    last = now - (now - policy.parameters["calc_offset"]) % period  # when Slurm last computed usage, by which it ranks
     used = np.exp(-decay * (last - np.minimum(end, last))) - np.exp(-decay * (last - np.minimum(start, last)))
     usage = np.bincount(rules.association[job], rules.charge[job] / decay * used, len(rules.parent))
     return Moment(
@@ -95,9 +95,9 @@ def moment_of(
 
 
 def with_asked(trace: Trace, now: float, wish: Wish) -> Trace:
-    """Return the log with the job that is asked about, submitted at some time, and those that wait where it ends.
+    """Return the log plus the job in question, submitted at some time, and the jobs still waiting at its end.
 
-    What else a job may ask for is that of the last one of the same tenant, and user, that came before it.
+    Its other requests are those of the last earlier job of the same tenant, and user if there is one.
     """
     still = trace.excluded_jobs.reindex(columns=[*COLUMNS[:-1], "submit_time", "reason"])
     still = still[(still["reason"] == WAITS) & (still["demand"] > 0) & still["tenant"].isin(trace.tenants)]
@@ -125,7 +125,7 @@ def with_asked(trace: Trace, now: float, wish: Wish) -> Trace:
 
 
 def _last(trace: Trace, tenant: str, user: str, before: float) -> int:
-    """Row of the last job of a tenant before some time, of its user if he has any; the first row if it has none."""
+    """Return the row of the tenant's last job before some time, preferably of the same user; else the first row."""
     mine = trace.tenant == trace.tenants.index(tenant)
     for good in (mine & (trace.user == user), mine):
         rows = np.flatnonzero(good & (trace.submit_time <= before))
@@ -135,7 +135,7 @@ def _last(trace: Trace, tenant: str, user: str, before: float) -> int:
 
 
 def _held(trace: Trace, running: pd.DataFrame, cluster: Cluster) -> list[Held]:
-    """Nodes and GPUs of the running jobs by the log's lists of nodes; of none if those lists cannot be those."""
+    """Return nodes and GPUs of the running jobs from the log's lists of nodes; empty if those lists cannot be right."""
     unknown: list[Held] = [[] for _ in range(len(running))]
     if trace.details is None:
         return unknown
@@ -148,7 +148,7 @@ def _held(trace: Trace, running: pd.DataFrame, cluster: Cluster) -> list[Held]:
 
 
 def shares(nodes: list[list[int]], demand: list[int], cluster: Cluster) -> list[Held]:
-    """Divide gangs over their nodes, the same number of GPUs on each, and the rest on the last; nothing if too many."""
+    """Divide gangs over their nodes, equally, with the rest on the last; return [] if a node gets too many GPUs."""
     used, found = np.zeros(cluster.nodes, np.int64), []
     for mine, gpus in zip(nodes, demand, strict=True):
         each = -(-gpus // len(mine))
@@ -160,14 +160,14 @@ def shares(nodes: list[list[int]], demand: list[int], cluster: Cluster) -> list[
 
 
 def end_of(trace: Trace, runs: pd.DataFrame) -> float:
-    """Return where a log ends [s]."""
+    """Return the end of a log [s]."""
     still = trace.excluded_jobs.reindex(columns=["reason", "submit_time"])
     waits = still.loc[still["reason"] == WAITS, "submit_time"].to_numpy(dtype=float)
     return float(max(runs["end"].max(), trace.submit_time.max(), waits.max(initial=0.0)))
 
 
 def seconds_of(trace: Trace, at: pd.Timestamp | None) -> float:
-    """Return a moment on the log's clock [s], the end of the log if it is not given; `InputError` if it is outside."""
+    """Return a moment on the log's clock [s], by default the log's end; `InputError` if it is outside the log."""
     last = end_of(trace, recorded_runs(trace))
     if at is None:
         return last
@@ -181,14 +181,14 @@ def seconds_of(trace: Trace, at: pd.Timestamp | None) -> float:
 
 
 def clock(origin: pd.Timestamp | None, seconds: float) -> str:
-    """Write a time of a clock."""
+    """Return a time on a clock as text."""
     if origin is None:
         return f"second {seconds:,.0f}"
     return (origin + pd.Timedelta(seconds=seconds)).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def tenant_of(known: Sequence[str], account: str, name: str) -> str:
-    """Return the tenant that is meant; `InputError` if there is none of that name."""
+    """Return the requested tenant, or the only one if none is given; `InputError` otherwise."""
     if account in known:
         return account
     if not account and len(known) == 1:

@@ -1,4 +1,4 @@
-"""When a job would start: simulations of the queue from one moment on, whose unknowns are drawn (`draws`)."""
+"""Forecast of a job's start: simulations of the queue from one moment on, with the unknown future drawn (`draws`)."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ from astraea.forecast.moment import Moment
 from astraea.traces.trace import Trace
 
 DRAWS: Final = 100
-"""Simulations of which a forecast is made."""
+"""Number of simulations behind a forecast."""
 
 PROMISE: Final = 0.8
-"""Part of the forecasts whose interval contains the true start."""
+"""Part of the forecasts whose interval should contain the true start."""
 
 WIDER: Final = 2.0
-"""The interval is from the low end over this to the high end times this, as a simulated Slurm is not the real one.
+"""Factor by which both ends of the interval are moved outwards, because a simulated Slurm is not the real one.
 
-It was chosen by nine logs and measured on others (docs/your_own_cluster.md).
+It was chosen on nine logs and measured on others (docs/your_own_cluster.md).
 """
 
 REACTION: Final = 5.0
-"""The interval is longer by this at either end [s]: passes of a scheduler are seconds apart."""
+"""Time by which the interval is extended at both ends [s]: a scheduler's passes are seconds apart."""
 
 LIMITS: Final = tuple(60.0 * minutes for minutes in (2880, 1440, 720, 480, 240, 120, 60, 30, 15, 10, 5, 2, 1))
-"""Time limits that are tried in place of a longer one [s]."""
+"""Time limits that are tried instead of a longer one [s]."""
 
 FIRST: Final = 1e12
-"""Priority of the jobs that run: they are on their GPUs before any other starts."""
+"""Priority of running jobs: they are on their GPUs before any other job starts."""
 
 HORIZONS: Final = (HOUR, 8 * HOUR, 3 * DAY, 30 * DAY)
-"""How far a simulation looks [s]: farther only if the job does not start before."""
+"""Horizons of a simulation [s]: the next one is used only if the job does not start before."""
 
 MOST_PASSES: Final = 40_000
-"""Passes of the scheduler up to the horizon: where that is far, they are further apart."""
+"""Most passes of the scheduler up to the horizon: if that is far, passes are further apart."""
 
 RUNS, WAITS, COMES = "r", "w", "x"
 NEW: Final = "y"
-"""First letters of the names in a simulation, and the whole name of the job that is asked about: in order of rank."""
+"""First letters of names in a simulation, and the whole name of the job in question: in order of rank."""
 
 
 class Ahead(NamedTuple):
-    """A job that waits, and starts before the one that is asked about."""
+    """A job that is waiting and starts before the job in question."""
 
     job: str
     tenant: str
@@ -59,12 +59,12 @@ class Ahead(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What came of some simulations."""
+    """Results of some simulations."""
 
-    start: FloatArray  #: (draws,) of the job that is asked about, in order [s]
-    ahead: Counter[str]  #: how often a job that waits starts before it
-    last: Counter[str]  #: how often a running job is the last one to end before its start
-    come: int  #: jobs that come later and start before it, in all draws
+    start: FloatArray  #: (draws,) sorted start of the job in question [s]
+    ahead: Counter[str]  #: how often a waiting job starts before it
+    last: Counter[str]  #: how often a running job is the last to end before its start
+    come: int  #: jobs that come later and start before it, over all draws
 
     @property
     def interval(self) -> tuple[float, float, float]:
@@ -74,30 +74,30 @@ class Drawn(NamedTuple):
 
 
 class Forecast(NamedTuple):
-    """When a job would start; times are counted from the moment [s]."""
+    """The forecast of a job's start; times count from the moment [s]."""
 
     tenant: str
     gpus: int
-    limit: float  #: its time limit [s]; NaN without
+    limit: float  #: its time limit [s]; NaN if none
     draws: int
     interval: tuple[float, float, float]  #: low end, median and high end [s]
-    ahead: tuple[Ahead, ...]  #: jobs that wait and start before it in most of the simulations, the most certain first
+    ahead: tuple[Ahead, ...]  #: waiting jobs that start before it in most simulations, the most certain first
     come: float  #: jobs that come later and start before it, on average
     last: tuple[Ahead, ...]  #: running jobs at whose end it starts, the most frequent first
-    at_once: bool  #: it starts at the next pass of the scheduler
-    fewer: int  #: GPUs with which it would start at once, 0 if with none
-    shorter: float  #: time limit with which it would start at once [s], 0 if with none
+    at_once: bool  #: true if it starts at the next pass of the scheduler
+    fewer: int  #: number of GPUs with which it would start at once, 0 if none
+    shorter: float  #: time limit with which it would start at once [s], 0 if none
 
 
 def would_start(moment: Moment, draws: int = DRAWS) -> Forecast:
-    """Simulate the queue with the new job in it; `InputError` if the cluster is too small for it."""
+    """Simulate the queue with the new job; `InputError` if the cluster is too small for it."""
     drawn = simulations(moment, draws)
     job, quick = moment.asked.iloc[0], moment.policy.parameters["interval"]
     gpus, limit = int(job["demand"]), float(job["time_limit"])
 
     def at_once(**changes: float) -> bool:
         other = moment._replace(asked=moment.asked.assign(**changes), past=moment.past.iloc[:0])
-        return bool(Queue(other).simulated(0, 0, HORIZONS[0]).start[NEW] <= quick)  # all run to their time limits
+        return bool(Queue(other).simulated(0, 0, HORIZONS[0]).start[NEW] <= quick)  # all jobs run to their limits
 
     now = at_once()
     return Forecast(
@@ -116,7 +116,7 @@ def would_start(moment: Moment, draws: int = DRAWS) -> Forecast:
 
 
 def simulations(moment: Moment, draws: int) -> Drawn:
-    """Simulate some draws; in every second one jobs come."""
+    """Simulate some draws; new jobs come in every second one."""
     queue, horizon = Queue(moment), HORIZONS[0]
     found = Drawn(np.empty(draws), Counter(), Counter(), 0)
     come = 0
@@ -136,16 +136,16 @@ def simulations(moment: Moment, draws: int) -> Drawn:
 
 
 class Times(NamedTuple):
-    """Starts and ends of a simulation, by the names of its jobs; second 0 is the moment [s]."""
+    """Starts and ends of a simulation, by the names of its jobs, from the moment on [s]."""
 
     start: dict[str, float]
     end: dict[str, float]
 
 
 class Queue:
-    """A queue as it is simulated.
+    """A queue in the form in which it is simulated.
 
-    Jobs that run are there one pass before all others, and those whose nodes are known as a part on each of them.
+    Running jobs come one pass before all others; if their nodes are known, each is simulated as one part per node.
     """
 
     def __init__(self, moment: Moment) -> None:
@@ -171,9 +171,9 @@ class Queue:
         self.limit = np.maximum(numbers["time_limit"].to_numpy() - self.elapsed, SHORTEST)[self.of]
 
     def simulated(self, seed: int, arrivals: int, horizon: float) -> Times:
-        """Simulate one draw, in which so many jobs come at most.
+        """Simulate one draw, in which at most `arrivals` jobs come.
 
-        What is later than the horizon means nothing: no job lasts longer, or comes later.
+        Times after the horizon have no meaning: no job lasts longer, or comes later.
         """
         moment, rng = self.moment, np.random.default_rng(seed)
         interval = max(moment.policy.parameters["interval"], horizon / MOST_PASSES)
@@ -204,7 +204,7 @@ class Queue:
 
 
 def _rules(moment: Moment, rows: IntArray, node: IntArray, part: FloatArray, bonus: FloatArray) -> Rules:
-    """Return the rules of the jobs of a simulation, in its order; parts of running jobs are kept to their nodes."""
+    """Return the rules of a simulation's jobs, in its order; parts of running jobs are pinned to their nodes."""
     known, pinned = moment.rules, node >= 0
     mine, everywhere = known.of(rows), np.eye(moment.cluster.nodes, dtype=np.bool_)
     return mine._replace(
@@ -218,12 +218,12 @@ def _rules(moment: Moment, rows: IntArray, node: IntArray, part: FloatArray, bon
 
 
 def _fewer(gpus: int) -> list[int]:
-    """Return sizes that are tried in place of a larger one: 3/4, 1/2, 3/8, ... of it."""
+    """Return smaller sizes to try: 3/4, 1/2, 3/8, ... of `gpus`."""
     found = {max(1, int(gpus * part / 2**k)) for k in range(20) for part in (0.75, 0.5)}
     return sorted(found - {gpus}, reverse=True)
 
 
 def _named(jobs: pd.DataFrame, often: Counter[str], draws: int, least: float = 0.0) -> tuple[Ahead, ...]:
-    """Name the jobs that are counted in at least a part of the draws, the most frequent first."""
+    """Return the jobs that are counted in at least a part `least` of the draws, the most frequent first."""
     rows = [(jobs.iloc[int(name[1:])], count) for name, count in often.most_common() if count >= least * draws]
     return tuple(Ahead(str(job["job_id"]), str(job["tenant"]), int(job["demand"]), n / draws) for job, n in rows)

@@ -1,4 +1,4 @@
-"""A job that somebody thinks of submitting: ``gpus=8,account=vision,time=4h``."""
+"""A job that a user may submit: ``gpus=8,account=vision,time=4h``."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _CLOCK: Final = re.compile(r"(?:(?P<days>\d{1,4})-)?(?P<rest>\d{1,6}(?::\d{1,2})
 
 
 class Wish(NamedTuple):
-    """What a job asks for."""
+    """Requests of a job."""
 
     gpus: int
-    account: str = ""  #: empty if it is not named
+    account: str = ""  #: empty if not given
     user: str = ""
     partition: str = ""
-    time: float = float("nan")  #: its time limit [s], NaN without
-    at: pd.Timestamp | None = None  #: when it is submitted; None for the end of the log, or now
+    time: float = float("nan")  #: its time limit [s], NaN if none
+    at: pd.Timestamp | None = None  #: time of submission; None for the end of the log, or now
 
 
 def wish(text: str) -> Wish:
-    """Read a job, or raise `InputError` with the part that cannot be read."""
+    """Parse a job, or raise `InputError` with the part that cannot be read."""
     found: dict[str, Any] = {}
     for part in text.split(","):
         name, equals, value = (word.strip() for word in part.partition("="))
         if not (equals and value) or name not in _READ:
             known = ", ".join(f"{known}=..." for known in _READ)
-            raise InputError(f"a job: expected {known} with commas between them, got {printable(part)!r}")
+            raise InputError(f"a job: expected {known}, separated by commas, got {printable(part)!r}")
         if name in found:
             raise InputError(f"a job: {name} is given twice")
         found[name] = _READ[name](value)
@@ -52,7 +52,7 @@ def _gpus(text: str) -> int:
 
 
 def _seconds(text: str) -> float:
-    """Read a time limit as people write it, or as `sbatch` takes it: a plain number is minutes."""
+    """Parse a time limit as people write it, or as `sbatch` accepts it: a plain number is minutes."""
     if short := re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(s|m|min|h|d)", text, re.ASCII):
         seconds = float(short[1]) * _UNITS[short[2]]
     elif found := _CLOCK.fullmatch(text):
@@ -70,7 +70,7 @@ def _moment(text: str) -> pd.Timestamp:
     try:
         return pd.to_datetime(text, format="ISO8601").tz_localize(None)
     except (ValueError, TypeError, OverflowError):
-        expected = "a moment YYYY-MM-DDTHH:MM:SS"
+        expected = "a time YYYY-MM-DDTHH:MM:SS"
         raise InputError(f"a job: at must be {expected}, got {printable(text)!r}") from None
 
 

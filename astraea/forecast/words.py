@@ -11,11 +11,11 @@ from astraea.forecast.moment import Moment, clock
 from astraea.forecast.start import PROMISE, Ahead, Forecast
 
 NAMED: Final = 3
-"""Jobs that a line names; of more it gives the number."""
+"""Jobs that a line names; beyond that it gives their number."""
 
 
 def as_text(found: Forecast, moment: Moment) -> str:
-    """Write it in five lines."""
+    """Format a forecast in five lines."""
     limit = "no time limit" if math.isnan(found.limit) else f"a limit of {duration_text(found.limit)}"
     asked = f"{counted(found.gpus, 'GPU')} for {found.tenant} with {limit}, submitted at"
     run, wait = len(moment.running), len(moment.waiting)
@@ -35,15 +35,15 @@ def _when(found: Forecast, moment: Moment) -> str:
     begin, end = (clock(moment.origin, moment.time + seconds) for seconds in (low, high))
     sure = f"({100 * PROMISE:.0f} % interval)"
     if found.at_once:
-        return f"at once, and by {end} at the latest {sure}"
+        return f"at once, by {end} at the latest {sure}"
     waits = f"after {duration_text(low)} to {duration_text(high)}, probably about {duration_text(middle)}"
     return f"between {begin} and {end} {sure}: {waits}"
 
 
 def _before(found: Forecast) -> str:
     if found.at_once:
-        return "nobody"
-    waiting = "no job that waits now"
+        return "nothing"
+    waiting = "no job that is waiting now"
     if found.ahead:
         gpus = counted(sum(one.gpus for one in found.ahead), "GPU")
         waiting = f"{counted(len(found.ahead), 'waiting job')} with {gpus} ({_names(found.ahead)})"
@@ -73,4 +73,4 @@ def _past(moment: Moment) -> str:
     ended = int(moment.past["duration"].notna().sum())
     comes = (moment.past["submit_time"] < 0).any()
     runs = f"the run times of {counted(ended, 'earlier job')}" if ended else "jobs that run to their time limits"
-    return f"{runs}; {'in half of them' if comes else 'as no history is known,'} no further job comes"
+    return f"{runs}; {'in half of them' if comes else 'because no history is known,'} no further job comes"

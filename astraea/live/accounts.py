@@ -1,4 +1,4 @@
-"""Who has had what of a real cluster, in the simulation's own records, and what the policy makes of it."""
+"""Accounts of a real cluster, in the simulator's own records, and the policy's choices from them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from astraea.live.state import (
 
 
 class Event(NamedTuple):
-    """What happened to a job between two rounds, when [s]; `kind` as in `engine.live`."""
+    """Something that happened to a job between two rounds, at `time` [s]; `kind` as in `engine.live`."""
 
     time: float
     kind: int
@@ -41,11 +41,11 @@ class Event(NamedTuple):
 
 
 class Accounts:
-    """The records of one cluster under one policy, from the beginning or from what was `saved`.
+    """Records of one cluster under one policy, from the beginning or from what was `saved`.
 
-    `interval` is the time between rounds [s], and quotas are shares of `gpus` [GPU]. `weights` names every tenant, or
-    is empty if all tenants that come are equal. A policy that cannot be run live, or whose lease term is shorter than
-    a round, is an `InputError`.
+    `interval` is the time between rounds [s]; quotas are shares of `gpus` [GPU]. `weights` names every tenant, or is
+    empty if all tenants are equal. `InputError` if the policy cannot run live, or if its lease term is shorter than a
+    round.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Accounts:
         saved: AccountsState | None = None,
     ) -> None:  # fmt: skip
         if policy.needs_estimates:
-            raise InputError(f"policy {policy.name} needs running times, which nobody knows of a live cluster")
+            raise InputError(f"policy {policy.name} needs estimates of running times; a live cluster has none")
         settings = Settings(interval=interval, checkpoint_overhead=0, restart_overhead=0)
         self.lease_rounds = rounds_of_lease(policy, settings)
         self.policy = policy(lease_term=self.lease_rounds * interval) if self.lease_rounds else policy
@@ -77,7 +77,7 @@ class Accounts:
         return self.admitted[self.place[id]]
 
     def row(self, id: str) -> Any:
-        """The record of a job."""
+        """Return the record of a job."""
         return self.view.job[self.place[id]]
 
     def is_active(self, id: str) -> bool:
@@ -85,22 +85,22 @@ class Accounts:
         return id in self.place and self.row(id).status != DONE
 
     def ids(self, status: int) -> list[str]:
-        """Jobs of a status, in order of submission."""
+        """Return the jobs with a status, in order of submission."""
         return [self.admitted[j].id for j in np.flatnonzero(self.view.job.status == status)]
 
     def quota(self, tenant: str) -> float:
-        """Quota of a tenant, [Ye2022] Eq. 6; of one that is not known yet, what it would have [GPU]."""
+        """Return the quota of a tenant, [Ye2022] Eq. 6 [GPU]; of an unknown tenant, the quota that it would have."""
         weights = self.weights or dict.fromkeys({*self.trace.tenants, tenant} - {NOBODY}, 1.0)
         return self.gpus * weights[tenant] / sum(weights.values())
 
     def rho(self, tenant: str) -> float:
-        """GPU-time of a tenant over its fair GPU-time so far, [Ye2022] Eq. 12; NaN if it was owed nothing."""
+        """Return GPU-time over fair GPU-time of a tenant so far, [Ye2022] Eq. 12; NaN if it was owed nothing."""
         t = self.trace.tenants.index(tenant)
         owed = accounting.tenant_fair(self.view, t, self.now)
         return accounting.tenant_alloc(self.view, t, self.now) / owed if owed > 0 else math.nan
 
     def rho_of_job(self, id: str) -> float:
-        """GPU-time of a job over its fair GPU-time so far, [Ye2022] Eq. 15; NaN if it was owed nothing."""
+        """Return GPU-time over fair GPU-time of a job so far, [Ye2022] Eq. 15; NaN if it was owed nothing."""
         j = self.place[id]
         row = self.view.job[j]
         had = row.attained_service
@@ -110,21 +110,21 @@ class Accounts:
         return had / owed if owed > 0 else math.nan
 
     def admit(self, newcomers: Sequence[AdmittedJob]) -> None:
-        """Make room for jobs that come, and forget those that are done."""
+        """Make room for new jobs, and drop those that are done."""
         self._build(self.state(), newcomers)
 
     def resize(self, gpus: int) -> None:
-        """The cluster has so many GPUs from now on; shares of none are not defined, so one is kept, and withheld."""
+        """Set the number of GPUs from now on; with 0 GPUs shares are undefined, so one is kept and withheld."""
         self.gpus = max(1, gpus)
         self._build(self.state(), ())
 
     def withhold(self, gpus: int) -> None:
-        """So many GPUs of the cluster are not there for leases now."""
+        """Mark this many GPUs of the cluster as unavailable for leases now."""
         live.withhold(self.view, gpus - self.withheld)
         self.withheld = gpus
 
     def hear(self, events: Sequence[Event], number: int) -> None:
-        """What happened since the last round, up to round `number`."""
+        """Record what happened since the last round, up to round `number`."""
         hours = int(number * self.interval / HOUR) + 2
         if hours > len(self.view.timeline):
             self._build(self.state(), (), hours)
@@ -135,10 +135,10 @@ class Accounts:
         live.hear(self.view, self.private, table.view(np.recarray), number)
 
     def choose(self, aside: Sequence[str]) -> list[str]:
-        """Have the policy choose; the pending jobs that it granted, in order.
+        """Let the policy choose; return the pending jobs that it granted, in order.
 
-        Pending jobs in `aside` cannot be started now. What was chosen before at this round is forgotten, and what the
-        policy has noted then. A policy that breaks a rule is a `PolicyError`.
+        Pending jobs in `aside` cannot be started now. Earlier choices of this round, and the policy's notes from them,
+        are discarded. `PolicyError` if the policy breaks a rule.
         """
         clock, memory = self.view.clock[0], (self.view.memory, self.view.tenant_memory)
         if clock.n_granted == clock.n_revoked == 0:
@@ -155,7 +155,7 @@ class Accounts:
         if not good or clock.n_choices:
             code, j = int(self.private.engine[0].violation), int(self.private.engine[0].violator)
             job = f"job {self.admitted[j].id}" if 0 <= j < len(self.admitted) else f"index {j}"
-            what = "chose nodes, which the cluster does"
+            what = "chose nodes, but in a live cluster Slurm does that"
             if not good:
                 what = decisions.BROKEN[code].format(job=job, others=0)
             raise PolicyError(f"policy {self.policy.name}: {what}")
@@ -163,7 +163,7 @@ class Accounts:
         return [self.admitted[j].id for j in granted if self.view.job[j].status == PENDING]
 
     def leaving(self) -> tuple[list[str], list[str]]:
-        """Jobs that lose their GPUs by what was chosen at this round: at the end of a lease, and before it."""
+        """Return the jobs that lose their GPUs by this round's choices: at the end of a lease, and before it."""
         clock = self.view.clock[0]
         kept = set(self.view.granted[: clock.n_granted].tolist())
         expired = [j for j in self.view.expired[: clock.n_expired].tolist() if j not in kept]
@@ -171,22 +171,22 @@ class Accounts:
         return [self.admitted[j].id for j in expired], [self.admitted[j].id for j in revoked]
 
     def refuse(self, id: str) -> None:
-        """Take a grant of this round back."""
+        """Undo a grant of this round."""
         live.refuse(self.view, list(self.view.granted[: self.view.clock[0].n_granted]).index(self.place[id]))
 
     def keep(self, id: str) -> None:
-        """Take a revocation of this round back."""
+        """Undo a revocation of this round."""
         live.keep(self.view, list(self.view.revoked[: self.view.clock[0].n_revoked]).index(self.place[id]))
 
     def carry_out(self) -> list[str]:
-        """Give and take the leases that were chosen; the jobs that keep their GPUs for another one."""
+        """Give and take the chosen leases; return the jobs whose leases are renewed."""
         granted = self.view.granted[: self.view.clock[0].n_granted]
         renewed = [self.admitted[j].id for j in granted if self.view.job[j].status != PENDING]
         live.carry_out(self.view, self.private)
         return renewed
 
     def charge(self, id: str, since: float, until: float) -> None:
-        """Charge a job for its GPUs in a time that is over [s]; give them back if `until` is the earlier."""
+        """Charge a job for its GPUs in a past period [s]; refund it if `until` is before `since`."""
         row, held = self.row(id), until - since
         row.attained_service += row.demand * held
         row.executed += held
@@ -194,13 +194,13 @@ class Accounts:
         self.correct(self.job(id).tenant, int(row.demand), since, until)
 
     def begin(self, id: str, start: float) -> None:
-        """A job has its GPUs since `start` [s], not since it was granted them."""
+        """Record that a job has held its GPUs since `start` [s], not since the grant."""
         row = self.row(id)
         self.correct(self.job(id).tenant, int(row.demand), start, float(row.lease_start))
         row.lease_start = start
 
     def correct(self, tenant: str, gpus: int, since: float, until: float, *, is_owed: bool = False) -> None:
-        """Charge a tenant for GPUs in a time that is over [GPU, s], which may have to be owed to it still."""
+        """Charge a tenant for GPUs in a past period [GPU, s]; with `is_owed`, that GPU-time was owed to it too."""
         row, decay = self.view.tenant[self.trace.tenants.index(tenant)], self.view.clock[0].decay
         row.attained += gpus * (until - since)
         row.fair += is_owed * min(gpus, row.quota) * (until - since)
@@ -209,11 +209,11 @@ class Accounts:
             row.decayed += gpus * (next(faded) - next(faded)) / decay
 
     def never_ends(self, id: str) -> None:
-        """The lease of a job that cannot be stopped lasts until it ends."""
+        """Let the lease of a job that cannot be stopped last until the job ends."""
         live.never_ends(self.view, self.private, self.place[id])
 
     def state(self) -> AccountsState:
-        """What is kept: everything but jobs that are done."""
+        """Return all that is kept: everything except jobs that are done."""
         keep = np.flatnonzero(self.view.job.status != DONE)
         hours = int(self.view.clock[0].n_hours)
         first = max(0, hours - self.most_hours)
@@ -236,7 +236,7 @@ class Accounts:
         return np.repeat(np.arange(len(sizes)), sizes)
 
     def _build(self, saved: AccountsState, newcomers: Sequence[AdmittedJob], hours: int = 0) -> None:
-        """Make the state anew from a saved one, with room for some more jobs, and for so many hours."""
+        """Rebuild the state from a saved one, with room for new jobs and for `hours` hours."""
         self.gpus = max(self.gpus, int(saved.job["demand"][saved.job["status"] == RUNNING].sum()))  # nodes may be gone
         known = [k for k, m in enumerate(saved.admitted) if not self.weights or m.tenant in self.weights]
         came = {m.id: m for m in (*(saved.admitted[k] for k in known), *newcomers)}
@@ -265,11 +265,11 @@ class Accounts:
         t = [self.trace.tenants.index(saved.tenants[k]) for k in old]
         for name in set(TENANT.names or ()) - set(DERIVED["tenant"]):
             view.tenant[name][t] = saved.tenant[name][old]
-        if len(saved.tenant_memory) == len(view.tenant_memory):  # or another policy kept it
+        if len(saved.tenant_memory) == len(view.tenant_memory):  # otherwise another policy wrote it
             view.tenant_memory[:, t] = saved.tenant_memory[:, old]
         n_hours = int(saved.clock[0].n_hours)
         shape = max(n_hours, hours) + 64, len(self.trace.tenants)  # a row for every hour since second 0
-        pages = mmap.mmap(-1, math.prod(shape) * TIMELINE.itemsize)  # zeros, of which only what is written takes memory
+        pages = mmap.mmap(-1, math.prod(shape) * TIMELINE.itemsize)  # zeros; only written pages take memory
         room = np.frombuffer(pages, TIMELINE).reshape(shape).view(np.recarray)
         gangs = np.zeros(max([self.gpus, *(m.demand for m in self.admitted)]) + 1, np.int64)  # a cluster can shrink
         self.view = view = view._replace(timeline=room, open_gangs=gangs)

@@ -1,4 +1,4 @@
-"""The answers of Slurm's programs: jobs, nodes and runs.
+"""Parsed answers of Slurm's programs: jobs, nodes and runs.
 
 Source: the manual pages of squeue, scontrol, sinfo and sacct (slurm.schedmd.com).
 """
@@ -14,13 +14,13 @@ from typing import Any, Final, NamedTuple
 from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, gpus_of, number_of, state_of
 
 ID: Final = re.compile(r"[1-9]\d{0,17}(_\d{1,9})?")
-"""A job, or a task of an array."""
+"""Id of a job, or of a task of an array."""
 
 SAVES: Final = "checkpoint"
-"""Word in a job's comment that says that it saves its state on the notice; any other would die of that signal."""
+"""Word in a job's comment by which it promises to save its state on the notice, whose signal kills any other job."""
 
 ON_GPUS: Final = (*RUNNING, "CONFIGURING")
-"""States in which a job has its GPUs."""
+"""States in which a job holds its GPUs."""
 
 FINISHED: Final = (*ENDED, *(state for state in REQUEUED if state != "REQUEUED"))
 """States of a job that will not run again."""
@@ -28,10 +28,10 @@ FINISHED: Final = (*ENDED, *(state for state in REQUEUED if state != "REQUEUED")
 _NOT_USABLE: Final = ("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "UNKNOWN", "ERROR",
                       "MAINT", "REBOOT", "FUTURE", "INVAL")  # fmt: skip
 _ANOTHER_FORM: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What comes of reading JSON of another form."""
+"""Errors that arise when JSON has another form."""
 
 _MOST_TASKS: Final = 4_000_001
-"""Of an array: the largest MaxArraySize that Slurm takes."""
+"""Tasks of an array: the largest MaxArraySize that Slurm accepts."""
 
 _AFTER: Final = re.compile(r"after(any|ok|notok|corr):(?P<job>\d+(_\d+)?)(_\*)?\(unfulfilled\)")
 
@@ -40,14 +40,14 @@ _PER_NODE: Final = re.compile(r"gpu(?::(?!\d+(?:[(,]|$))[^:,(]+)?(?::(?P<number>
 
 
 class SlurmError(Exception):
-    """A program of Slurm failed, or did not answer in time; one sentence."""
+    """A program of Slurm failed or did not answer in time; the message is one sentence."""
 
 
 class Job(NamedTuple):
     """A job as Slurm shows it; times are seconds since 1970, 0 if unknown."""
 
     id: str  #: ``17``, or ``17_3`` for a task of an array
-    partition: str  #: or several, joined by commas, as long as it waits
+    partition: str  #: or several, joined by commas, while it waits
     account: str
     user: str
     qos: str
@@ -60,16 +60,16 @@ class Job(NamedTuple):
     end: float
     demand: int  #: GPUs of the whole gang [GPU]
     nodes: int  #: at least
-    per_node: int  #: GPUs that it asks for on each of them, 0 if it does not say [GPU]
-    on_nodes: Mapping[str, int]  #: GPUs that it has, by node
-    depends: bool  #: on jobs that have not ended
-    requeues: bool  #: whether it may be stopped and started again
+    per_node: int  #: GPUs that it asks for on each node, 0 if not given [GPU]
+    on_nodes: Mapping[str, int]  #: GPUs that it holds, by node
+    depends: bool  #: true if it depends on jobs that have not ended
+    requeues: bool  #: true if it may be stopped and started again
     restarts: int
-    saves: bool  #: whether it saves its state on the notice
-    array: str  #: its array, empty if it is no task of one
+    saves: bool  #: true if it saves its state on the notice
+    array: str  #: its array, empty if it is not a task of an array
     at_once: int  #: tasks of its array that may run at once, 0 without limit
-    is_part: bool  #: whether it is a component of a heterogeneous job
-    is_batch: bool = True  #: not made by srun or salloc: a job of those cannot be requeued
+    is_part: bool  #: true for a component of a heterogeneous job
+    is_batch: bool = True  #: false for jobs of srun and salloc, which cannot be requeued
     wanted: tuple[str, ...] = ()  #: nodes that it must have
     unwanted: tuple[str, ...] = ()  #: nodes that it must not have
     priority: float = 0.0  #: as Slurm shows it
@@ -77,7 +77,7 @@ class Job(NamedTuple):
 
     @property
     def partitions(self) -> list[str]:
-        """The partitions that it may run in."""
+        """The partitions in which it may run."""
         return self.partition.split(",")
 
 
@@ -91,7 +91,7 @@ class Node(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One run of a job, as the accounting has it; times are seconds since 1970, 0 if it has not come to that."""
+    """One run of a job from the accounting; times are seconds since 1970, 0 if not reached."""
 
     id: str
     account: str
@@ -105,7 +105,7 @@ class Run(NamedTuple):
 
 
 def jobs_of(answer: Any) -> list[Job]:
-    """The jobs of ``squeue --json``, of Slurm 22.05 and newer; a `SlurmError` if it has another form."""
+    """Return the jobs of ``squeue --json``, of Slurm 22.05 and newer; `SlurmError` if it has another form."""
     try:
         found = [(str(entry.get("dependency") or ""), _jobs(entry)) for entry in answer["jobs"]]
         ends: dict[str, float] = {}
@@ -114,26 +114,26 @@ def jobs_of(answer: Any) -> list[Job]:
                 ends[id] = max(ends.get(id, 0.0), job.end if job.state in FINISHED else math.inf)
         return [_after(job, text, ends) if text else job for text, jobs in found for job in jobs]
     except _ANOTHER_FORM as err:
-        raise SlurmError(f"squeue --json: not the form that is known ({type(err).__name__}: {err})") from None
+        raise SlurmError(f"squeue --json: unknown format ({type(err).__name__}: {err})") from None
 
 
 def nodes_of(answer: Any, partition: str) -> list[Node]:
-    """The nodes of some partitions, joined by commas, in ``scontrol show nodes --json``, or ``sinfo --json`` of 22.05.
+    """Return the nodes of comma-separated partitions from ``scontrol show nodes --json``, or ``sinfo --json`` of 22.05.
 
-    A `SlurmError` says that it has another form, or that the partition has no GPU.
+    `SlurmError` if it has another form, or if the partition has no GPU.
     """
     names = partition.split(",")
     try:
         found = [_node(entry) for entry in answer["nodes"] if not set(names).isdisjoint(entry["partitions"])]
     except _ANOTHER_FORM as err:
-        raise SlurmError(f"the list of nodes: not the form that is known ({type(err).__name__}: {err})") from None
+        raise SlurmError(f"the list of nodes: unknown format ({type(err).__name__}: {err})") from None
     if sum(node.gpus for node in found) == 0:
-        raise SlurmError(f"partition {partition!r} has no GPUs (gres/gpu in AccountingStorageTRES and Gres)")
+        raise SlurmError(f"partition {partition!r} has no GPUs (see gres/gpu in AccountingStorageTRES and Gres)")
     return found
 
 
 def runs_of(text: str) -> list[Run]:
-    """The runs that ``sacct --parsable2`` printed."""
+    """Return the runs that ``sacct --parsable2`` printed."""
     found = []
     for line in text.splitlines():
         fields = line.split("|")
@@ -146,13 +146,13 @@ def runs_of(text: str) -> list[Run]:
             came, began, ended = (float(int(t)) if t.isdecimal() else 0.0 for t in (submit, start, end))
             demand = gpus_of(given) or gpus_of(asked)
         except (OverflowError, ValueError) as err:
-            raise SlurmError(f"sacct: job {id} has a number that is none ({err})") from None
+            raise SlurmError(f"sacct: job {id} has an invalid number ({err})") from None
         found.append(Run(id, account, user, qos, state.partition(" ")[0], came, began, ended, demand))
     return sorted(found, key=lambda run: (run.start, run.submit, run.id))
 
 
 def _jobs(entry: Mapping[str, Any]) -> list[Job]:
-    """One job; or the tasks of an array that wait, which stand there as one."""
+    """Return one job, or the waiting tasks of an array, which Slurm shows as one entry."""
     raw, array, task = (_number(entry.get(name)) for name in ("job_id", "array_job_id", "array_task_id"))
     tasks = _tasks(str(entry.get("array_task_string") or ""))
     is_task = array > 0
@@ -194,9 +194,9 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
 
 
 def _after(job: Job, text: str, ends: Mapping[str, float]) -> Job:
-    """Return a job that depends on others: it can start when those have ended, of which Slurm knows when they did.
+    """Return a job that depends on others: it can start after their ends, if Slurm shows that all have ended.
 
-    Slurm itself looks once a minute only for what a held job depends on; until then its text says that it still does.
+    Slurm checks the dependencies of a held job only once a minute; until then it shows them as unfulfilled.
     """
     afters = [_AFTER.fullmatch(part) for part in text.split(",")]
     until = max(ends.get(after["job"], 0.0) if after else math.inf for after in afters)
@@ -215,12 +215,12 @@ def _number(value: Any) -> int:
 
 
 def _text(value: Any) -> str:
-    """A name; half a character, which JSON can have and no file, becomes a question mark."""
+    """Return a name as text; an unpaired surrogate, which JSON may contain but no file, becomes a question mark."""
     return str(value or "").encode("utf-8", "replace").decode("utf-8")
 
 
 def _words(value: Any) -> list[str]:
-    """One word or several; since Slurm 23 a state is a list."""
+    """Return one word or several as a list; since Slurm 23 a state is a list."""
     return [str(word) for word in value] if isinstance(value, list) else [str(value)]
 
 
@@ -230,7 +230,7 @@ def _per_node(tres: str) -> int:
 
 
 def _on_nodes(entry: Mapping[str, Any]) -> dict[str, int]:
-    """GPUs that a job has on each of its nodes; empty where Slurm does not tell."""
+    """Return the GPUs of a job on each of its nodes; empty if Slurm does not show them."""
     there = entry.get("job_resources") or {}
     nodes = there.get("allocated_nodes") or (there.get("nodes") or {}).get("allocation") or []
     names = [str(node.get("nodename") or node.get("name") or "") for node in nodes]
@@ -240,7 +240,7 @@ def _on_nodes(entry: Mapping[str, Any]) -> dict[str, int]:
 
 @lru_cache(4096)
 def _names(text: str) -> tuple[str, ...]:
-    """``n[1-2,07],m``: names of nodes."""
+    """Return the node names of a text such as ``n[1-2,07],m``."""
     found: list[str] = []
     for prefix, numbers, suffix in _HOSTS.findall(text):
         for part in numbers.split(",") if numbers else ():
@@ -251,7 +251,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _tasks(text: str) -> Sequence[int]:
-    """``1-3,7%2``: the tasks of an array that wait, ``0-8:4`` with a step."""
+    """Return the waiting tasks of an array from a text such as ``1-3,7%2``, or ``0-8:4`` with a step."""
     found: list[int] = []
     for part in text.partition("%")[0].strip("[]").split(",") if text else ():
         first, _, rest = part.partition("-")

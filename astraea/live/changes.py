@@ -1,7 +1,7 @@
-"""What happened in Slurm since the last round: jobs that came, started, lost their GPUs or ended, for the accounts.
+"""Changes in Slurm since the last round: jobs that came, started, lost their GPUs or ended, for the accounts.
 
-A job that Slurm started by itself, before it was seen, is adopted: its lease begins when it started. What came and went
-while nobody looked is asked of Slurm's accounting. If that does not answer, the round goes on without it, and the next
+A job that Slurm started by itself, before it was seen, is adopted: its lease begins at its start. Jobs that came and
+went unseen are looked up in Slurm's accounting. If that does not answer, the round goes on without it, and the next
 one asks again.
 """
 
@@ -21,28 +21,28 @@ from astraea.traces.slurm_words import ENDED
 
 CANNOT_START: Final = ("AccountNotAllowed", "Assoc", "BadConstraints", "BurstBuffer", "Dependency", "Invalid", "Max",
                        "JobArrayTaskLimit", "Licenses", "Partition", "QOS", "ReqNodeNotAvail", "Reservation")
-"""How reasons begin for which Slurm starts no job that is released."""
+"""First words of the reasons for which Slurm does not start a released job."""
 
 SETTLES: Final = 10.0
-"""After so long a job that still waits for GPUs, though enough are free, is taken to need something else [s]."""
+"""Time after which a job that still waits although enough GPUs are free must need something else [s]."""
 
 LATER: Final = "it depends on another job, or is to begin later"
 
 
 class Changes:
-    """Members and events of one round; leases and notes of the partition change with what happened.
+    """New jobs and events of one round; leases and notes of the partition change with them.
 
-    `ours` are the jobs that leases are for, by id. Those that have ended, which slurmctld has forgotten, are taken out.
+    `ours` are the jobs that may get leases, by id. Ended jobs whose end slurmctld has forgotten are removed from it.
     """
 
     def __init__(self, partition: Partition, ours: dict[str, Job], snapshot: Snapshot) -> None:
         self.partition, self.accounts, self.epoch = partition, partition.accounts, partition.epoch
         self.snapshot, self.now = snapshot, snapshot.now
         self.newcomers: list[AdmittedJob] = []
-        self.events: list[Event] = []  #: what happened to all
-        self.resized: set[str] = set()  #: jobs of another size now: they end, and come anew at the next round
-        self.not_started: list[Lease] = []  #: leases over now that Slurm had not started; they are not charged
-        self.late: list[tuple[str, int, float, float]] = []  #: GPU-time before this round that was not known, by tenant
+        self.events: list[Event] = []  #: of all jobs
+        self.resized: set[str] = set()  #: jobs whose size has changed: they end, and come anew at the next round
+        self.not_started: list[Lease] = []  #: leases that ended before Slurm started the job; they are not charged
+        self.late: list[tuple[str, int, float, float]] = []  #: GPU-time before this round learned only now, by tenant
         shown = {job.id for job in snapshot.jobs}
         gone = [id for s in (PENDING, RUNNING) for id in self.accounts.ids(s) if id not in ours]
         come = [job for job in ours.values() if self._comes(job, self.now)]
@@ -54,7 +54,7 @@ class Changes:
         self.runs = runs = self._runs(since) if looks_back or gone or lost or ran or is_new else {}
         for id in gone:
             if id in shown:
-                self.partition.notes.append(f"job {id} has left the partition, and counts as ended")
+                self.partition.notes.append(f"job {id} has left the partition and counts as ended")
             self._vanished(id, runs.get(id, ()), is_there=id in shown)
         for status, happened in ((PENDING, self._waited), (RUNNING, self._ran)):
             for id in self.accounts.ids(status):
@@ -70,19 +70,19 @@ class Changes:
         self._enlarge_cluster()
 
     def _runs(self, since: float) -> dict[str, list[Run]]:
-        """Ask the accounting for all runs that did not end before `since` [s since 1970], by job."""
+        """Ask the accounting for all runs that did not end before `since` [s since 1970]; return them by job."""
         found: dict[str, list[Run]] = {}
         try:
             for run in self.partition.history(since):
                 found.setdefault(run.id, []).append(run)
         except SlurmError as err:
             self.partition.unseen = since
-            why = f"{ACCOUNTING} does not answer ({err}): what ended unseen is asked for at later rounds"
+            why = f"{ACCOUNTING} does not answer ({err}): later rounds ask again for jobs that ended unseen"
             self.partition.note_once(ACCOUNTING, why)
             return {}
         for id, lease in self.partition.guessed.items():
             end = max((run.end for run in found.get(id, ())), default=0.0)
-            if lease.granted < end < lease.over:  # it was charged until nobody saw it any more
+            if lease.granted < end < lease.over:  # it was charged until it was no longer seen
                 self.late.append((lease.tenant, -lease.demand, end, lease.over))
                 self.partition.over.append(lease._replace(over=end))
         self.partition.guessed.clear()
@@ -91,7 +91,7 @@ class Changes:
         return found
 
     def _vanished(self, id: str, runs: Sequence[Run], *, is_there: bool) -> None:
-        """A job is not shown any more, or not as one of the partition."""
+        """End a job that is no longer shown, or no longer in the partition."""
         ended = [run for run in runs if run.end > 0]
         lease = self.partition.leases.get(id)
         if lease and lease.started == 0 and ended and ended[-1].end > lease.granted:
@@ -103,7 +103,7 @@ class Changes:
             del self.partition.ended[id]
 
     def _has_ended_before(self, job: Job, runs: Sequence[Run]) -> bool:
-        """End a job of which slurmctld, started since, does not know that it has ended; return whether it is one."""
+        """End a job whose end slurmctld forgot when it was restarted; return whether it is such a job."""
         lease = self.partition.leases.get(job.id)
         if lease is None or job.state in FINISHED:
             return False
@@ -114,7 +114,7 @@ class Changes:
         return bool(ends)
 
     def _is_resized(self, job: Job, now: float) -> bool:
-        """End a job whose size has changed, so that it comes anew; return whether it did."""
+        """End a job whose size has changed, so that it comes anew; return whether it has changed."""
         before = self.accounts.job(job.id).demand
         lease = self.partition.leases.get(job.id)
         is_settled = job.state == "RUNNING" and lease is not None if job.state in ON_GPUS else job.state not in FINISHED
@@ -122,7 +122,7 @@ class Changes:
             return False
         if lease and job.state not in ON_GPUS and job.restarts > lease.restarts:
             return False  # it was requeued: first it loses its lease
-        self.partition.notes.append(f"job {job.id} has {job.demand} GPUs now, {before} before: it counts as a new job")
+        self.partition.notes.append(f"job {job.id} changed from {before} to {job.demand} GPUs: it counts as a new job")
         self.resized.add(job.id)
         self._add(now, ENDS, job.id)
         if lease and lease.started == 0 and job.state not in ON_GPUS:
@@ -136,7 +136,7 @@ class Changes:
         lost = self.epoch + float(self.accounts.row(job.id).waiting_since)
         started_since = job.start > 0 and job.start >= lost and job.state != "COMPLETING"
         if job.state in FINISHED and not self.partition.was_killed(job, self.snapshot.booted):
-            if started_since and job.end > job.start:  # one that is cancelled as it waits starts and ends at once
+            if started_since and job.end > job.start:  # a job cancelled while it waits starts and ends at once
                 self._add(job.start, STARTS, job.id, math.inf)
             self._ended(job.id, job.end)
         elif job.state in ON_GPUS and (started_since or not job.requeues):
@@ -146,7 +146,7 @@ class Changes:
         lease = self.partition.leases[job.id]
         if self._is_lost(job):
             is_requeued = job.restarts > lease.restarts
-            why = f"Slurm requeued it ({job.reason})" if is_requeued else "slurmctld, started since, has forgotten it"
+            why = f"Slurm requeued it ({job.reason})" if is_requeued else "slurmctld was restarted and has forgotten it"
             self.partition.notes.append(f"job {job.id} lost its lease: {why}")
             run = next((run for run in reversed(runs) if run.end > lease.granted), None)
             if run and lease.started == 0:
@@ -167,22 +167,22 @@ class Changes:
             self.partition.close(job.id, self.partition.now, "not started")
 
     def _began(self, lease: Lease, start: float) -> None:
-        """Slurm says when a lease began; one that begins after this round is heard of at the next one."""
+        """Record when a lease began, as Slurm says; if that is after this round, the next round records it."""
         if start <= self.partition.now:
             self.accounts.begin(lease.job, max(start, lease.granted) - self.epoch)
             self.partition.leases[lease.job] = lease._replace(started=start)
             self.partition.stuck.pop(lease.job, None)
 
     def _is_lost(self, job: Job) -> bool:
-        """Whether Slurm requeued a job that has a lease, or slurmctld, started since, has forgotten that it started."""
+        """Return whether Slurm requeued a job that has a lease, or slurmctld forgot its start in a restart."""
         lease, waits = self.partition.leases[job.id], job.state not in (*ON_GPUS, *FINISHED)
         is_forgotten = waits and 0 < lease.started < self.snapshot.booted + 1
         return is_forgotten or ((waits or job.state == "COMPLETING") and job.restarts > lease.restarts)
 
     def _cannot_start(self, job: Job, lease: Lease) -> str:
-        """Say why Slurm will not start a job that was released; empty if it may."""
+        """Return why Slurm will not start a released job; empty if it may."""
         if is_deferred(job, self.now):
-            return "it is to wait for another job, or for a time"
+            return "it waits for another job or for its begin time"
         waits = self.now - max(lease.granted, job.eligible)
         is_free = job.reason == "Resources" and waits >= max(SETTLES, 2 * self.partition.config.interval) and (
             Places(self.snapshot.nodes, [one for one in self.snapshot.jobs if one.state in ON_GPUS]).put(job)
@@ -192,11 +192,11 @@ class Changes:
         times, _ = self.partition.stuck.get(job.id, (0, 0.0))
         rounds = min(4 * 2**times, 32)
         self.partition.stuck[job.id] = times + 1, self.partition.now + rounds * self.partition.config.interval
-        why = "GPUs are free, but not what else it asks for" if is_free else "Slurm does not start it"
-        return f"{why} ({job.reason}); it is passed over for {rounds} rounds"
+        why = "GPUs are free, but not everything else it asks for" if is_free else "Slurm does not start it"
+        return f"{why} ({job.reason}); it is skipped for {rounds} rounds"
 
     def _comes(self, job: Job, now: float) -> bool:
-        """Whether a job is new, or comes again under its id, and could get a lease, or has had GPUs meanwhile."""
+        """Return whether a job is new, or comes again under its id, and could get a lease or has had GPUs meanwhile."""
         if job.id in self.accounts and (self.accounts.is_active(job.id) or job.state in (*FINISHED, "COMPLETING")):
             return False
         if job.state in FINISHED:
@@ -204,21 +204,21 @@ class Changes:
         if job.state not in ON_GPUS and is_deferred(job, now):
             self.partition.kept[job.id] = LATER
             return False
-        if job.state in ON_GPUS and job.id in self.accounts:  # resized as it ran: to stop it would not make it smaller
+        if job.state in ON_GPUS and job.id in self.accounts:  # resized while it ran: stopping it would not shrink it
             return job.demand > 0
         tenant = self.partition.tenant(job)
         quota = self.accounts.quota(tenant)
         largest = self.accounts.policy.largest(self.accounts.policy.parameters)  # may be infinite
         most = math.floor(min(largest * quota + 1e-9, self.accounts.gpus))
         if job.demand > most:
-            why = f"it asks for {job.demand} GPUs, its tenant {tenant} has a quota of {quota:.4g}"
+            why = f"it asks for {job.demand} GPUs, but its tenant {tenant} has a quota of {quota:.4g}"
             self.partition.kept[job.id] = f"it will never run: {why}"
             self.partition.note_once(job.id, f"job {job.id} will never run: {why}")
         return job.demand <= most
 
     def _arrived(self, job: Job, runs: Sequence[Run], now: float) -> None:
         has_begun = job.start > 0 and job.state in ("RUNNING", *FINISHED)
-        is_again = job.id in self.accounts  # under this id another one has ended: no time is counted twice
+        is_again = job.id in self.accounts  # an earlier job with this id has ended: no time is counted twice
         runs = [run for run in runs if not is_again or run.start > self.epoch + self.accounts.now]
         before = [min(run.submit, run.start or run.submit) for run in runs]
         came = min([max(job.submit, job.eligible), *before, *[job.start] * has_begun, now])
@@ -235,24 +235,24 @@ class Changes:
             self._adopted(job)
 
     def _was(self, runs: Sequence[Run], since: float) -> None:
-        """A job that came and went after `since` [s since 1970], while nobody looked."""
+        """Record a job that came and went unseen after `since` [s since 1970]."""
         seen = self.partition.seen.get(runs[0].id, self.partition.ended.get(runs[0].id, 0.0))
         known = [run for run in runs if seen < run.start < run.end and run.demand > 0]
         if not known or not self.partition.has_share(known[-1]):
             return
         last = known[-1]
-        came = min(min(run.submit, run.start) for run in known)  # by a clock that was set back it may start first
+        came = min(min(run.submit, run.start) for run in known)  # if the clock was set back, the start may be first
         self.newcomers.append(self._newcomer(last, came))
         self._add(came, ARRIVES, last.id)
         for run in known:
             self._add(run.start, STARTS, run.id, math.inf)
             self._add(run.end, ENDS if run is last else STOPS, run.id)
             start, end = max(run.start, since), min(run.end, self.epoch + self.accounts.now)
-            if start < end:  # rounds have passed since the accounting did not answer
+            if start < end:  # rounds have passed since the accounting failed to answer
                 self.late.append((self.partition.tenant(run), run.demand, start, end))
 
     def _enlarge_cluster(self) -> None:
-        """Have as many GPUs as were in use at once, should that be more than there are today."""
+        """Count as many GPUs as were ever in use at once since the last round, if there are fewer now."""
         demand = {m.id: m.demand for m in (*self.accounts.admitted, *self.newcomers)}
         held = most = sum(demand[id] for id in self.accounts.ids(RUNNING))
         for event in sorted(self.events):
@@ -263,9 +263,9 @@ class Changes:
             self.accounts.resize(most)
 
     def _adopted(self, job: Job) -> None:
-        """Slurm started a job by itself; one that has run for longer than a lease gets one from now on."""
+        """Give a lease to a job that Slurm started by itself; if it has run for longer, the lease begins now."""
         term = self.accounts.policy.lease_term
-        start = min(job.start, self.now)  # Slurm's clock may be ahead, or ours was set back
+        start = min(job.start, self.now)  # Slurm's clock may be ahead, or ours set back
         interval = self.partition.config.interval
         ends = math.ceil(max(0.0, start - self.epoch) / interval) * interval + term
         if self.epoch + ends <= self.partition.now:

@@ -1,6 +1,6 @@
-"""Compare Slurm with what the coordinator needs: its settings, the partitions, and the rights of the own user.
+"""Check that Slurm has what the coordinator needs: settings, partitions, and the rights of the current user.
 
-Slurm is asked only. It does not show ``job_submit.lua``, so that is not checked.
+Slurm is only queried, not changed. It does not show ``job_submit.lua``, so that is not checked.
 
 Source: the manual page of slurm.conf (slurm.schedmd.com), and docs/live/coordinator.md, What Slurm needs.
 """
@@ -22,17 +22,17 @@ from astraea.live.slurm import Slurm
 OK, WARNING, MISSING = "ok", "warning", "missing"
 
 OLDEST: Final = (22, 5)
-"""The first version whose ``squeue --json`` is known."""
+"""The first version whose ``squeue --json`` can be read."""
 
 PASSES: Final = {"sched_interval": 60, "bf_interval": 30}
-"""Time between passes of Slurm's two schedulers, where `SchedulerParameters` says nothing [s]."""
+"""Default time between passes of Slurm's two schedulers, if `SchedulerParameters` does not set it [s]."""
 
 ROUNDS: Final = 3
-"""For so many rounds at least a job that ended has to be shown."""
+"""Number of rounds for which Slurm must at least show a job that ended."""
 
 
 class Finding(NamedTuple):
-    """A thing that the coordinator needs."""
+    """The result of checking one thing that the coordinator needs."""
 
     state: str  #: `OK`, `WARNING` or `MISSING`
     what: str
@@ -41,13 +41,13 @@ class Finding(NamedTuple):
     why: str
 
     def __str__(self) -> str:
-        """Return it as a line."""
+        """Return the finding as one line."""
         line = f"{self.state:<8} {self.what}: {printable(self.found)}"
         return line if self.state == OK else f"{line}; expected {self.expected}: {self.why}"
 
 
 def check(config: Config, slurm: Slurm | None = None) -> list[Finding]:
-    """Check the Slurm of this machine, or `slurm`; an `InputError` says that slurmctld does not answer."""
+    """Check the Slurm of this machine, or `slurm`; `InputError` if slurmctld does not answer."""
     slurm = slurm or Slurm(config.partition, config.patience)
     try:
         settings = slurm.settings()
@@ -69,12 +69,12 @@ def _settings(found: Mapping[str, str], config: Config) -> Iterator[Finding]:
 
     version = re.match(r"(\d+)\.(\d+)", found.get("SLURM_VERSION", ""))
     yield finding("SLURM_VERSION", version is not None and (int(version[1]), int(version[2])) >= OLDEST,
-                  "22.05 or newer", "older programs print no JSON that the coordinator can read")  # fmt: skip
+                  "22.05 or newer", "the coordinator cannot read the JSON of older versions")  # fmt: skip
     yield finding("JobSubmitPlugins", any(word.endswith("lua") for word in words("JobSubmitPlugins")), "lua",
-                  "else Slurm starts jobs before they have a lease, and their users may release them")  # fmt: skip
+                  "otherwise Slurm starts jobs without a lease, and users may release them")  # fmt: skip
     yield finding("KillWait", 0 <= seconds("KillWait") < config.policy.lease_term,
                   f"less than the lease term of {config.policy.lease_term:g} s",
-                  "a job that ignores SIGTERM keeps its GPUs for that long after its lease", WARNING)  # fmt: skip
+                  "a job that ignores SIGTERM keeps its GPUs that long after its lease", WARNING)  # fmt: skip
     enough = ROUNDS * config.interval
     age = seconds("MinJobAge")
     yield finding("MinJobAge", age == 0 or age >= enough, f"at least {enough:g} s, {ROUNDS} rounds",
@@ -85,20 +85,20 @@ def _settings(found: Mapping[str, str], config: Config) -> Iterator[Finding]:
         is_soon = text.isdecimal() and int(text) <= config.interval
         yield Finding(OK if is_soon else WARNING, f"SchedulerParameters {name}",
                       text if name in passes else f"{text} by default", f"at most {config.interval:g} s, a round",
-                      "a job that was granted a lease may start that much later")  # fmt: skip
-    yield finding("JobRequeue", found.get("JobRequeue") == "1", "1", "jobs keep their GPUs to their end")
-    yield finding("GresTypes", "gpu" in words("GresTypes"), "gpu", "Slurm knows no GPUs")
+                      "a job may start that long after its lease was granted")  # fmt: skip
+    yield finding("JobRequeue", found.get("JobRequeue") == "1", "1", "otherwise jobs keep their GPUs until they end")
+    yield finding("GresTypes", "gpu" in words("GresTypes"), "gpu", "otherwise Slurm does not know about GPUs")
     yield finding("SelectType", found.get("SelectType") == "select/cons_tres", "select/cons_tres",
-                  "only this plugin gives single GPUs of a node to jobs")  # fmt: skip
+                  "only this plugin allocates single GPUs of a node")  # fmt: skip
     dbd = "accounting_storage/slurmdbd"
     yield finding("AccountingStorageType", found.get("AccountingStorageType") == dbd, dbd,
-                  "sacct is asked what ended while the coordinator was away")  # fmt: skip
+                  "sacct must tell which jobs ended while the coordinator was away")  # fmt: skip
     yield finding("AccountingStorageTRES", "gres/gpu" in words("AccountingStorageTRES"), "gres/gpu",
-                  "Slurm does not say how many GPUs a job asks for")  # fmt: skip
+                  "otherwise Slurm does not show how many GPUs a job asks for")  # fmt: skip
     if config.tenant != "user":
         enforced = {"associations", "limits", "qos", "safe", "wckeys", "all"} & {*words("AccountingStorageEnforce")}
         yield finding("AccountingStorageEnforce", bool(enforced), "associations",
-                      f"users may write any {config.tenant}, and so choose their tenant")  # fmt: skip
+                      f"otherwise users can give any {config.tenant}, and so choose their tenant")  # fmt: skip
     yield finding("PreemptType", found.get("PreemptType") in ("preempt/none", "(null)"), "preempt/none",
                   "a job that Slurm itself preempts loses its lease", WARNING)  # fmt: skip
 
@@ -111,29 +111,29 @@ def _partitions(config: Config, slurm: Slurm) -> Iterator[Finding]:
         what = f"partition {name}"
         if not here:
             there = ", ".join(sorted({place.partition for place in nodes})) or "none"
-            yield Finding(MISSING, what, "not there, or without nodes", f"one of {there}", "its jobs get the leases")
+            yield Finding(MISSING, what, "does not exist or has no nodes", f"one of {there}", "its jobs get the leases")
             continue
         ups = {place.is_up for place in here}
         gpus = {place.node for place in here if place.has_gpus}
         others = sorted({p.partition for p in nodes if p.node in gpus and p.partition not in ours})
         if not all(ups):
-            yield Finding(MISSING, what, "not up", "State=UP", "Slurm starts no job in it")
+            yield Finding(MISSING, what, "not up", "State=UP", "otherwise Slurm starts no job in it")
         elif not gpus:
-            yield Finding(MISSING, what, "no node has a GPU", "Gres=gpu:N of its nodes", "leases are of GPUs")
+            yield Finding(MISSING, what, "no node has a GPU", "nodes with Gres=gpu:N", "leases are for GPUs")
         elif others:
             yield Finding(WARNING, what, f"shares nodes with {', '.join(others)}", "nodes of its own",
-                          "GPUs that jobs of other partitions hold count as not there")  # fmt: skip
+                          "GPUs held by jobs of other partitions count as absent")  # fmt: skip
         else:
             yield Finding(OK, what, f"up, {len(gpus)} nodes with GPUs", "", "")
 
 
 def _rights(settings: Mapping[str, str], slurm: Slurm) -> Finding:
-    """Look what Slurm lets the user of this process do."""
+    """Check what Slurm allows the user of this process to do."""
     user = pwd.getpwuid(os.geteuid()).pw_name
-    expected, why = "Operator", "others cannot give priorities to jobs, nor hold and requeue those of other users"
+    expected, why = "Operator", "lower levels cannot set priorities, or hold and requeue other users' jobs"
     if os.geteuid() == 0:
-        return Finding(WARNING, "AdminLevel", "root, who may do everything", "the user of the service",
-                       "its own rights are what counts; run this as that user")  # fmt: skip
+        return Finding(WARNING, "AdminLevel", "root, who may do anything", "the user of the service",
+                       "that user's rights count; run this check as that user")  # fmt: skip
     if settings.get("SlurmUser", "").startswith(f"{user}("):
         return Finding(OK, "AdminLevel", f"{user} is SlurmUser", expected, why)
     try:
@@ -141,5 +141,5 @@ def _rights(settings: Mapping[str, str], slurm: Slurm) -> Finding:
     except SlurmError as err:
         return Finding(MISSING, "AdminLevel", str(err), f"{expected} for {user}", why)
     is_enough = level in ("Operator", "Administrator")
-    found = f"{level or 'no user of the accounting'} ({user})"
+    found = f"{level or 'not a user in the accounting'} ({user})"
     return Finding(OK if is_enough else MISSING, "AdminLevel", found, expected, why)

@@ -1,4 +1,4 @@
-"""``live.toml``: which partition, by which policy, with what leases, and where the state lies."""
+"""``live.toml``: the partition, the policy, the lease parameters and the file of the state."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from astraea.core.errors import InputError
 from astraea.core.frozen import read_only
 
 TENANTS: Final = ("account", "user", "qos")
-"""What may be the tenant of a job."""
+"""Fields of a job that may name its tenant."""
 
 MOST_HISTORY: Final = 3650.0
-"""All hours since then become rows of tables in memory [day]."""
+"""Longest history: every hour of it becomes a row of tables in memory [day]."""
 
 SIGNALS: Final = ("USR1", "USR2", "HUP", "URG")
-"""What may tell a job that its lease ends; the same as in `astraea.checkpoint`."""
+"""Signals that may tell a job that its lease ends; the same as in `astraea.checkpoint`."""
 
 _OWN: Final = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
 
@@ -32,37 +32,37 @@ _OWN: Final = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
 @read_only
 @dataclass(frozen=True)
 class Config:
-    """What the coordinator is told."""
+    """Configuration of the coordinator."""
 
-    partition: str  #: of Slurm, or several, joined by commas; jobs of others are never touched
+    partition: str  #: of Slurm, or several, joined by commas; jobs of other partitions are never touched
     state: Path  #: SQLite file in which the accounts are kept
     policy: Policy
     interval: float = 10.0  #: between rounds [s]
-    warning: float = 5.0  #: a job that saves is told so long before the end of its lease [s] ([Ye2022] §5.1.1)
-    signal: str = "USR1"  #: that tells it so: one of `SIGNALS`
+    warning: float = 5.0  #: notice before the end of a lease, to jobs that save [s] ([Ye2022] §5.1.1)
+    signal: str = "USR1"  #: the notice: one of `SIGNALS`
     tenant: str = "account"  #: one of `TENANTS`
     weights: Mapping[str, float] = field(default_factory=dict)  #: shares ([Ye2022] Eq. 6); empty if all are equal
-    history: float = 7.0  #: with no state yet, so long before is counted too, from Slurm's accounting [day]
+    history: float = 7.0  #: without a state, the past that is counted too, from Slurm's accounting [day]
     patience: float = 20.0  #: how long a program of Slurm may take [s]
 
 
 def read_config(path: Path) -> Config:
     """Read ``live.toml``; paths in it are relative to its folder.
 
-    An `InputError` names the file, the key, the value and what is expected.
+    `InputError` names the file, the key, the value and what is expected.
     """
     try:
         given: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as err:
         raise InputError(f"{path}: cannot be read ({err.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as err:
-        raise InputError(f"{path}: is not TOML ({err})") from None
+        raise InputError(f"{path}: is not valid TOML ({err})") from None
     known = [f.name for f in fields(Config)] + ["parameters"]
     for key in given:
         if key not in known:
-            raise InputError(f"{path}: unknown key {key!r}; there are {', '.join(known)}")
+            raise InputError(f"{path}: unknown key {key!r}; expected one of {', '.join(known)}")
     if not isinstance(given.get("state"), str) or not given["state"]:
-        raise InputError(f"{path}: state must be a text, got {given.get('state')!r}")
+        raise InputError(f"{path}: state must be the name of a file, got {given.get('state')!r}")
     partition = given.get("partition")
     names: list[Any] = partition if isinstance(partition, list) else [partition]
     if not names or not all(isinstance(name, str) and re.fullmatch(r"[\w.+-]+", name) for name in names):
@@ -97,7 +97,7 @@ def read_config(path: Path) -> Config:
 
 
 def named_policy(name: object, folder: Path) -> Policy:
-    """A policy of the package by its name, or one's own as ``file.py:function``, relative to `folder`."""
+    """Return a policy of the package by its name, or your own as ``file.py:function``, relative to `folder`."""
     own = _OWN.fullmatch(name) if isinstance(name, str) else None
     if own is None:
         return get_policy(name if isinstance(name, str) else repr(name))
@@ -108,9 +108,9 @@ def named_policy(name: object, folder: Path) -> Policy:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as err:  # whatever is wrong with it
-        raise InputError(f"policy {name!r}: {path} cannot be run ({type(err).__name__}: {err})") from None
+    except Exception as err:  # the user's file may raise anything
+        raise InputError(f"policy {name!r}: {path} cannot be imported ({type(err).__name__}: {err})") from None
     found = getattr(module, own["name"], None)
     if not isinstance(found, Policy):
-        raise InputError(f"policy {name!r}: {own['name']} is not a policy, made by @astraea.policy, in {path}")
+        raise InputError(f"policy {name!r}: {path} has no policy {own['name']}; make one with @astraea.policy")
     return found

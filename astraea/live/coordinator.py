@@ -1,10 +1,9 @@
-"""The service: a round at every interval, warnings in between, until it is told to stop ([Ye2022] §5.1, Figs 7 and 8).
+"""The service: a round at every interval, notices in between, until it is stopped ([Ye2022] §5.1, Figs 7 and 8).
 
-Whatever fails is logged and tried again at the next round: Slurm that does not answer, a command that it refuses, a
-disk that is full. An error that nobody expected costs one round too: its traceback is logged, the ledger counts it, and
-the next round starts from the last state that was whole. No job loses a lease in a round in which Slurm could not be
-asked. No job is stopped soon after slurmctld was started: slurmctld may not know yet that a job has ended, and would
-run it again.
+Failures are logged and tried again at the next round: Slurm does not answer or refuses a command, or a disk is full. An
+unexpected error costs one round too: its traceback is logged, the ledger counts it, and the next round starts from the
+last complete state. No job loses a lease in a round in which Slurm could not be asked. No job is stopped soon after
+slurmctld was started: slurmctld may not know yet that a job has ended, and would run it again.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from astraea.live.state import Lease, State
 log: Final = logging.getLogger("astraea.live")
 
 MOST_UNWRITTEN: Final = 100_000
-"""Leases that are kept for a disk that is full; the oldest ones are lost beyond."""
+"""Finished leases that are kept while the disk is full; beyond that the oldest are lost."""
 
 
 class Stopping:
-    """Whether a signal asked for the end, and a wait that the signal ends at once.
+    """A flag that a signal sets to ask for the end, and a wait that the signal ends at once.
 
     A `threading.Event` takes a lock, which the main thread may hold when the signal comes. Here the handler sets an
     attribute, and the interpreter itself writes into a pipe, also for a signal just before the main thread waits.
@@ -57,7 +56,7 @@ class Stopping:
         self.is_asked = True
 
     def wait(self, seconds: float) -> bool:
-        """Wait for so many seconds, or until a signal asks; return whether one did."""
+        """Wait for `seconds`, or until a signal asks for the end; return whether one did."""
         if not self.is_asked:
             select.select([self._reads], [], [], seconds)
             with suppress(BlockingIOError):
@@ -66,7 +65,7 @@ class Stopping:
 
     @contextmanager
     def on(self, *signals: signal.Signals) -> Iterator[None]:
-        """Let signals ask for the end meanwhile; only in the main thread."""
+        """Let these signals ask for the end during the ``with``; only in the main thread."""
         before = {one: signal.signal(one, self._ask) for one in signals}
         descriptor = signal.set_wakeup_fd(self._writes, warn_on_full_buffer=False)
         try:
@@ -78,9 +77,9 @@ class Stopping:
 
 
 class Coordinator:
-    """Leases for one partition of one Slurm, which is that of this machine if none is given.
+    """Leases for the partition of one Slurm, by default that of this machine.
 
-    A state in `ledger` that cannot be read is an `InputError`.
+    `InputError` if the state in `ledger` cannot be read.
     """
 
     def __init__(self, config: Config, ledger: Ledger, slurm: Slurm | None = None) -> None:
@@ -94,36 +93,36 @@ class Coordinator:
         self.stopping = Stopping()
 
     def run(self) -> None:
-        """Have rounds until a signal asks for the end."""
+        """Hold rounds until a signal asks for the end."""
         parameters = ", ".join(f"{name} {value}" for name, value in self.config.policy.as_text.items())
         log.info("partition %s, policy %s (%s), a round every %g s, state in %s", self.config.partition,
                  self.config.policy.name, parameters, self.config.interval, self.config.state)  # fmt: skip
-        nothing = Snapshot(time.time(), (), (Node("-", 1, True, ()),))  # compiles all: the first round is not late
+        nothing = Snapshot(time.time(), (), (Node("-", 1, True, ()),))  # compiles all: round 1 is not late
         Rounds(self.config, 1, nothing.now, None, lambda _: []).play(nothing)
         while not self.stopping.is_asked:
             with without_collection():
                 self.round()
             self._wait()
-        log.info("stopped; jobs keep their GPUs until the next coordinator comes")
+        log.info("stopped; jobs keep their GPUs until a coordinator runs again")
 
     def round(self) -> None:
-        """Have one round; an error is logged and counted, costs no more than this round, and the last state holds."""
+        """Hold one round; an error is logged and counted, costs only this round, and leaves the last state as it is."""
         try:
             self._round()
-        except Exception as err:  # a service that ends would give every user the means to end it
-            log.error("this round has failed, by an error of the coordinator; please report it", exc_info=err)
+        except Exception as err:  # otherwise any user could find a way to end the service
+            log.error("this round failed because of an error in the coordinator; please report it", exc_info=err)
             self.rounds = None  # it may be half done
             try:
                 self.ledger.count_failure(time.time(), f"{type(err).__name__}: {err}"[:200])
             except Exception as other:
-                log.error("this failure is not counted in the state: %s", other)
+                log.error("this failure could not be counted in the state: %s", other)
 
     def _round(self) -> None:
         began = time.monotonic()
         try:
             snapshot = look(self.slurm)
         except SlurmError as err:
-            log.error("this round is left out: %s", err)
+            log.error("this round is skipped: %s", err)
             if self.rounds is not None:
                 self.rounds.look_back()
             return
@@ -133,20 +132,20 @@ class Coordinator:
                 self.rounds = Rounds(self.config, gpus, snapshot.now, self.state, self.slurm.runs)
             result = self.rounds.play(snapshot)
         except (SlurmError, PolicyError) as err:
-            log.error("this round is left out: %s", err)
-            self.rounds = None  # it may be half done: the next one goes on from the last state
+            log.error("this round is skipped: %s", err)
+            self.rounds = None  # it may be half done: the next round starts from the last state
             return
         self.state = result.state
         self.jobs = {job.id: job for job in snapshot.jobs if self.rounds.has(job)}
         self.unwritten += result.over
         if (lost := len(self.unwritten) - MOST_UNWRITTEN) > 0:
-            log.error("%d leases that are over are forgotten: the state could not be written for too long", lost)
+            log.error("%d finished leases are lost: the state could not be written for too long", lost)
             del self.unwritten[:lost]
         try:
             self.ledger.write(result.state, self.unwritten)
             self.unwritten = []
         except sqlite3.Error as err:
-            log.error("the state cannot be written (%s): leases go on from memory, and are written when it can be", err)
+            log.error("the state cannot be written (%s): it is kept in memory and written when possible", err)
         for note in result.notes:
             log.info("%s", note)
         self._do_all(result.actions, snapshot)
@@ -157,18 +156,18 @@ class Coordinator:
             self.ledger.count_round(time.monotonic() - began)
 
     def _do_all(self, actions: Sequence[Action], snapshot: Snapshot) -> None:
-        """Have Slurm do what was planned; what it does not come to is mended at the next round.
+        """Have Slurm do what was planned; what is not done in time is corrected at the next round.
 
-        Soon after slurmctld was started, no job is stopped, or released once more: it may have ended in the meantime.
+        Soon after slurmctld was started, no job is stopped or released again: it may have ended in the meantime.
         """
         began, age = time.monotonic(), time.time() - snapshot.booted
         kept = [action for action in actions if snapshot.is_young and (action.what == REQUEUE or action.is_again)]
         if kept:
-            log.warning("no job is stopped at this round: slurmctld runs for %.0f s, and may not know what ended", age)
+            log.warning("no job is stopped at this round: slurmctld started %.0f s ago, may not know what ended", age)
         for k, action in enumerate(actions):
             if time.monotonic() - began > self.config.patience:
                 left = len(actions) - k
-                log.warning("Slurm is slow: %d of %d actions are left to the next round", left, len(actions))
+                log.warning("Slurm is slow: %d of %d actions are left for the next round", left, len(actions))
                 return
             if action not in kept:
                 self._do(action)
@@ -186,15 +185,15 @@ class Coordinator:
         except SlurmError as err:
             log.warning("job %s: %s; tried again at the next round", job.id, err)
         except Exception:
-            log.exception("job %s: an error of the coordinator; tried again at the next round", job.id)
+            log.exception("job %s: an error in the coordinator; tried again at the next round", job.id)
 
     def _wait(self) -> None:
-        """Wait for the next round; jobs whose lease is about to end are told in between."""
+        """Wait for the next round, and send the notice to jobs whose lease is about to end."""
         epoch = self.state.epoch if self.state else 0.0
         interval = self.config.interval
         now = time.time()
         until = epoch + (int((now - epoch) / interval) + 1) * interval
-        leases = self.state.leases if self.state else {}  # those of the last whole round, also after one that failed
+        leases = self.state.leases if self.state else {}  # of the last complete round, also after a failed one
         self.told = {id: when for id, when in self.told.items() if id in leases}
         warned = [
             (lease.ends - self.config.warning, id) for id, lease in leases.items()
@@ -210,7 +209,7 @@ class Coordinator:
         self.stopping.wait(self._seconds_to(until))
 
     def _seconds_to(self, moment: float) -> float:
-        """Seconds to a moment before the next round, whatever somebody does to the clock."""
+        """Return the seconds to a moment before the next round, at most a round even if the clock is changed."""
         return min(max(0.0, moment - time.time()), self.config.interval)
 
     def _warn(self, id: str, end: float) -> None:
@@ -224,36 +223,36 @@ class Coordinator:
 
 
 def told(action: Action, config: Config) -> str:
-    """An action on one line: what, which job, whose, and why."""
+    """Return an action as one line: what, which job, whose, and why."""
     job = action.job
     return f"{action.what} job {job.id} of {tenant_of(job, config)}, {job.demand} GPUs: {action.why}"
 
 
 def look(slurm: Slurm) -> Snapshot:
-    """Ask Slurm; nodes first, so that no job is seen on GPUs that are counted as free.
+    """Query Slurm; nodes first, so that no job is seen on GPUs that are counted as free.
 
-    Last, when slurmctld was started: jobs are not taken for those of an older one.
+    The start time of slurmctld comes last, so that jobs are not attributed to an earlier slurmctld.
     """
     nodes = slurm.nodes()
     return Snapshot(time.time(), slurm.jobs(), nodes, slurm.boot())
 
 
 class OneLine(logging.Formatter):
-    """A message is a line: control characters of names that Slurm has are escaped."""
+    """A log formatter that keeps a message on one line: control characters in Slurm's names are escaped."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         """Return the line."""
         return escaped(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:
-        """Return a traceback, every line of it indented: no text in it looks like a message."""
+        """Return a traceback with every line indented, so that no text in it looks like a message."""
         return "\n".join(f"  {escaped(line)}" for line in super().formatException(ei).splitlines())
 
 
 def serve(config: Config) -> None:
     """Run as a service, until SIGTERM or Ctrl-C.
 
-    An `InputError` says that another coordinator has the state, or that it cannot be used.
+    `InputError` if another coordinator uses the state, or if the state cannot be used.
     """
     handler = logging.StreamHandler()
     handler.setFormatter(OneLine("%(asctime)s %(levelname)s %(message)s"))
@@ -265,9 +264,9 @@ def serve(config: Config) -> None:
 
 
 def dry_run(config: Config) -> list[str]:
-    """What the next round would do, a line for each action and note; nothing is written, and Slurm is asked only.
+    """Return the actions and notes of the next round, one per line; nothing is written, and Slurm is only queried.
 
-    An `InputError` says that Slurm does not answer, or that the state cannot be read.
+    `InputError` if Slurm does not answer, or if the state cannot be read.
     """
     slurm = Slurm(config.partition, config.patience)
     state: State | None = None

@@ -1,7 +1,7 @@
-"""One job by the coordinator's state: why it waits, what it is owed, when it can expect a lease. Slurm is not asked.
+"""One job in the coordinator's state: why it waits, what it is owed, when to expect a lease. Slurm is not queried.
 
-The forecast plays the next rounds with the policy itself. Running times are unknown, so no job ends in it, and none
-comes: jobs that end bring a lease forward, and jobs that come may put it off.
+The forecast plays the next rounds with the policy itself. Running times are unknown, so in it no job ends and none
+arrives: in reality, jobs that end bring a lease forward, and jobs that arrive may delay it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from astraea.live.state import Lease, State
 from astraea.live.status import LATE
 
 MOST_REFUSED: Final = 30
-"""So often the policy is asked again which jobs it would grant what is free, and the last round did not."""
+"""Number of times that the policy is asked again which free GPUs it would grant that the last round did not."""
 
 
 class Balance(NamedTuple):
@@ -36,7 +36,7 @@ class Balance(NamedTuple):
 
 
 class JobAhead(NamedTuple):
-    """A waiting job that gets a lease before the one that is explained."""
+    """A waiting job that gets a lease before the explained job."""
 
     job: str
     tenant: str
@@ -44,7 +44,7 @@ class JobAhead(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """A job at the last round. Times are seconds since 1970, and None if they are unknown."""
+    """A job at the last round; times are seconds since 1970, None if unknown."""
 
     job: str
     tenant: str
@@ -53,35 +53,35 @@ class Explanation(NamedTuple):
     time: float  #: of the last round
     age: float  #: of the last round [s]
     is_late: bool
-    since: float | None  #: it waits, or has its lease, or has ended since then
-    free: int  #: GPUs of the cluster that nobody holds
-    cluster: int  #: GPUs that are there for leases
+    since: float | None  #: start of its wait or lease, or its end
+    free: int  #: GPUs of the cluster that no job holds
+    cluster: int  #: GPUs available for leases
     policy: str
     kept: str  #: why Slurm could not start it at the last round, empty if the policy did not pick it
-    of_job: Balance | None  #: its GPU-time, None of a job that has ended
+    of_job: Balance | None  #: its GPU-time, None if it has ended
     of_tenant: Balance  #: GPU-time of its tenant
     quota: float  #: of its tenant [GPU]
     held: int  #: by its tenant [GPU]
-    leases: tuple[Lease, ...]  #: all that it has had, the last one may run
-    lease_end: float | None  #: of the lease that runs, None without one, or if it lasts to the job's end
-    lost: float | None  #: when it can expect to lose its GPUs, None if its lease is renewed, or lasts to its end
-    granted: float | None  #: when it can expect its next lease, or the renewal of the one that runs
-    ahead: tuple[JobAhead, ...]  #: waiting jobs that get a lease before that
-    renewals: int  #: leases of others that are renewed before that
-    comes: bool  #: whether the forecast came to its next lease, or the renewal of the one that runs
-    must_end: int  #: jobs that have to end before that, as no lease ends by itself
-    until: float  #: how far the forecast looked
+    leases: tuple[Lease, ...]  #: all its leases; the last one may be running
+    lease_end: float | None  #: end of the running lease, None without one, or if it lasts until the job ends
+    lost: float | None  #: expected loss of its GPUs, None if its lease is renewed or lasts until it ends
+    granted: float | None  #: expected start of its next lease, or renewal of the running one
+    ahead: tuple[JobAhead, ...]  #: waiting jobs that get a lease before `granted`
+    renewals: int  #: leases of other jobs that are renewed before `granted`
+    comes: bool  #: true if the forecast reached `granted`
+    must_end: int  #: jobs that must end before `granted`, because no lease ends by itself
+    until: float  #: end of the forecast
 
 
 def explain(config: Config, job: str, now: float | None = None) -> Explanation:
-    """Explain a job at `now` [s since 1970], the time of this call if not given.
+    """Explain a job at `now` [s since 1970], by default the time of this call.
 
-    An `InputError` says that there is no state, that it cannot be read, or that the job is not in it.
+    `InputError` if there is no state, if it cannot be read, or if the job is not in it.
     """
     with closing(open_to_read(config.state)) as db:
         state, leases = read_state(db), leases_of(db, job)
     if state is None:
-        raise InputError(f"{config.state}: no round was written yet")
+        raise InputError(f"{config.state}: no round has been written yet")
     now = time.time() if now is None else now
     accounts = accounts_after(config, state)
     if job in accounts:
@@ -126,7 +126,7 @@ def accounts_after(config: Config, state: State) -> Accounts:
 
 
 def _forecast(found: Explanation, config: Config, state: State, accounts: Accounts, now: float) -> Explanation:
-    """Add what a job that waits or runs can expect."""
+    """Add what a waiting or running job can expect."""
     job, row, number = found.job, accounts.row(found.job), round(accounts.now / config.interval)
     runs = row.status == RUNNING
     had = float(row.attained_service) + runs * found.gpus * (accounts.now - float(row.lease_start))
@@ -141,7 +141,7 @@ def _forecast(found: Explanation, config: Config, state: State, accounts: Accoun
     later = [id for id, why in state.kept.items() if why == LATER]
     refused = {id: why for id, why in state.kept.items() if why != LATER and id in accounts}
     accounts.hear((), number)
-    for _ in range(MOST_REFUSED):  # what the policy grants once more was refused at the last round
+    for _ in range(MOST_REFUSED):  # a job that the policy grants again was refused at the last round
         again = accounts.choose([*refused, *(id for id in later if id in accounts)])
         refused |= dict.fromkeys(again, "no nodes have its GPUs free, though the policy picks it")
         for id in again:
@@ -160,7 +160,7 @@ def _forecast(found: Explanation, config: Config, state: State, accounts: Accoun
         for id in one.granted[: one.granted.index(job)] if job in one.granted else one.granted:
             ahead.setdefault(id, JobAhead(id, accounts.job(id).tenant, accounts.job(id).demand))
         if is_next:
-            ahead = ahead if lost or not runs else {}  # nobody is before a job that goes on
+            ahead = ahead if lost or not runs else {}  # no job is ahead of one that keeps running
             found = found._replace(granted=at, comes=True)
             break
         renewals += len(one.renewed)
@@ -169,7 +169,7 @@ def _forecast(found: Explanation, config: Config, state: State, accounts: Accoun
 
 
 def as_record(found: Explanation) -> dict[str, Any]:
-    """The same for a program: names as Slurm has them, None for what is infinite or undefined."""
+    """Return the explanation for a program: Slurm's names; None for values that are infinite or undefined."""
     return found._asdict() | {
         "of_job": found.of_job and found.of_job._asdict(),
         "of_tenant": found.of_tenant._asdict(),
@@ -179,13 +179,13 @@ def as_record(found: Explanation) -> dict[str, Any]:
 
 
 def _unknown(job: str, config: Config, state: State) -> str:
-    """Say why a job is not in the accounts."""
+    """Return why a job is not in the accounts."""
     if job in state.kept:
         return f"job {printable(job)} has no lease and gets none now: {escaped(state.kept[job])}"
     tasks = [id for id in (*(one.id for one in state.accounts.admitted), *state.kept) if id.startswith(f"{job}_")]
     if tasks:
         return f"job {printable(job)} is an array: name one of its {len(tasks)} tasks, such as {tasks[0]}"
     return (
-        f"job {printable(job)} is not known to the coordinator of partition {config.partition}: it came after the last "
-        "round, is of another partition, or has ended without a lease"
+        f"job {printable(job)} is unknown to the coordinator of partition {config.partition}: it came after the last "
+        "round, belongs to another partition, or has ended without a lease"
     )

@@ -11,13 +11,13 @@ from astraea.live.changes import LATER
 from astraea.live.explain import Balance, Explanation
 
 NAMED: Final = 3
-"""Jobs and leases that a line names; of more it gives the number."""
+"""Jobs and leases that a line names; beyond that it gives their number."""
 
-_IF: Final = ", if no job ends, comes or changes until then"
+_IF: Final = ", if no job ends, arrives or changes before then"
 
 
 def as_text(found: Explanation) -> str:
-    """Write it in five lines."""
+    """Format an explanation in five lines."""
     name = f"job {found.job} of {found.tenant}"
     lines = {"waits": _waits, "runs": _runs, "ended": _ended}[found.state](found)
     late = f"; WARNING: no round for {found.age:.0f} s, is the coordinator running?" if found.is_late else ""
@@ -32,10 +32,11 @@ def _waits(found: Explanation) -> list[str]:
     elif found.gpus > found.free:
         why = f"{found.free} of {found.cluster} are free"
     else:
-        why = f"{found.free} of {found.cluster} are free, but policy {found.policy} does not give them to it"
+        why = f"{found.free} of {found.cluster} are free, but policy {found.policy} does not grant them to it"
     had = f"{len(found.leases)} before, the last until {_moment(found.since)}" if found.leases else "none before"
     return [
-        f"waits for {_gpus(found.gpus)} since {_moment(found.since)} ({_span(found.time - (found.since or 0))}): {why}",
+        f"has waited for {_gpus(found.gpus)} since {_moment(found.since)} "
+        f"({_span(found.time - (found.since or 0))}): {why}",
         _owed(found), _before(found), f"its lease: none now, {had}", f"expected: {_expected(found)}",
     ]  # fmt: skip
 
@@ -49,16 +50,17 @@ def _runs(found: Explanation) -> list[str]:
         if found.lost is None:
             then = f"its lease is renewed at {_moment(found.granted)}{_IF}"
         else:
-            then = f"it loses its GPUs at {_moment(found.lost)}, and gets {_expected(found)}"
+            then = f"it loses its GPUs at {_moment(found.lost)} and gets {_expected(found)}"
     return [
-        f"runs on {_gpus(found.gpus)} since {_moment(found.since)} under lease {last}", _owed(found), _before(found),
+        f"has run on {_gpus(found.gpus)} since {_moment(found.since)}, lease {last}", _owed(found), _before(found),
         f"its lease: {ends}", f"expected: {then}",
     ]  # fmt: skip
 
 
 def _ended(found: Explanation) -> list[str]:
     first, last = found.leases[0], found.leases[-1]
-    when = f"ended at {_moment(last.over)}, in lease {last.number}" if last.outcome == "ended" else "ended as it waited"
+    has_run = last.outcome == "ended"
+    when = f"ended at {_moment(last.over)}, in lease {last.number}" if has_run else "ended while it waited"
     held = sum(one.over - one.granted for one in found.leases)
     waited = max(0.0, last.over - first.submitted - held)
     named = found.leases[-NAMED:]
@@ -70,7 +72,7 @@ def _ended(found: Explanation) -> list[str]:
         f"had: {held * found.gpus / HOUR:.2f} GPU-h in {counted(len(found.leases), 'lease')}; {_tenant(found)}",
         f"waited: {_span(first.granted - first.submitted)} before its first lease, {_span(waited)} in all",
         f"its leases: {before}{listed}",
-        "expected: nothing more; a job that comes again under this id is a new one",
+        "expected: nothing more; a later job with this id counts as new",
     ]
 
 
@@ -80,7 +82,7 @@ def _owed(found: Explanation) -> str:
 
 def _tenant(found: Explanation) -> str:
     held = f"{found.held} of its quota of {found.quota:.4g} GPUs"
-    return f"{found.tenant} has had {_part(found.of_tenant)}, and holds {held}"
+    return f"{found.tenant} has had {_part(found.of_tenant)} and holds {held}"
 
 
 def _part(balance: Balance | None) -> str:
@@ -93,25 +95,25 @@ def _before(found: Explanation) -> str:
     more = f" and {len(found.ahead) - NAMED} more" if len(found.ahead) > NAMED else ""
     gpus = _gpus(sum(one.gpus for one in found.ahead))
     what = f"{counted(len(found.ahead), 'waiting job')} with {gpus}: {named}{more}" if found.ahead else "no waiting job"
-    return f"before it: {what}; {counted(found.renewals, 'lease')} of others renewed until then"
+    return f"ahead of it: {what}; {counted(found.renewals, 'lease')} of other jobs renewed before then"
 
 
 def _expected(found: Explanation) -> str:
     number = f"lease {found.leases[-1].number + 1 if found.leases else 1}"
     if found.kept == LATER:
-        return f"{number} after that; when that is, the coordinator does not know"
+        return f"{number} after that, at a time that the coordinator does not know"
     if found.must_end:
         jobs = "1 job has" if found.must_end == 1 else f"{found.must_end:,} jobs have"
         lease = f"{number} when" if found.comes else "no lease before"
-        return f"{lease} {jobs} ended, if those end first that have run longest; no lease ends by itself"
+        return f"{lease} {jobs} ended, if the jobs that have run longest end first; no lease ends by itself"
     if not found.comes:
-        return f"no lease until {_moment(found.until)}, and the forecast goes no further{_IF}"
+        return f"no lease until {_moment(found.until)}, where the forecast ends{_IF}"
     earliest = " at the earliest" if found.kept else ""
     return f"{number}{earliest} at {_moment(found.granted)}, {_in(found.granted, found)}{_IF}"
 
 
 def _in(moment: float | None, found: Explanation) -> str:
-    """Write the time from the moment of looking."""
+    """Format a moment relative to the time of looking."""
     left = (moment or 0.0) - found.time - found.age
     return f"in {_span(left)}" if left >= 0 else f"{_span(-left)} ago"
 
@@ -121,7 +123,7 @@ def _gpus(number: int) -> str:
 
 
 def _span(seconds: float) -> str:
-    """Write a time in a unit in which it has two digits or more."""
+    """Format a duration in a unit in which it has at least two digits."""
     unit, name = next(((u, n) for u, n in ((HOUR, "h"), (60.0, "min")) if seconds >= 2 * u), (1.0, "s"))
     return f"{seconds / unit:.0f} {name}" if unit == 1 else f"{seconds / unit:.1f} {name}"
 

@@ -1,4 +1,4 @@
-"""Rounds to come, played ahead on a copy of the accounts by the policy itself, if no job ends and none comes."""
+"""Future rounds, played on a copy of the accounts by the policy itself, if no job ends and none arrives."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from astraea.core.units import DAY
 from astraea.live.accounts import Accounts, Event
 
 AHEAD: Final = DAY
-"""A forecast does not look further [s]."""
+"""Longest forecast [s]."""
 
 MOST_ROUNDS: Final = 10_000
-"""Rounds that a forecast plays at most."""
+"""Most rounds that a forecast plays."""
 
 MOST_ENDS: Final = 1_000
-"""Jobs that a forecast lets end at most."""
+"""Most jobs that a forecast lets end."""
 
 
 class ForecastRound(NamedTuple):
-    """A round to come at which leases change, its jobs in the order of the policy."""
+    """A future round at which leases change, its jobs in the order of the policy."""
 
-    time: float  #: [s], second 0 is that of the accounts
+    time: float  #: [s] from second 0 of the accounts
     ended: int
-    """Jobs that had to end for this round: no lease ends by itself, so the one that has run longest ends first. From
-    the first one on, `time` means nothing."""
+    """Jobs that had to end for this round: no lease ends by itself, so the longest-running job ends first. If it is not
+    0, `time` has no meaning."""
     granted: list[str]  #: waiting jobs that get GPUs
     renewed: list[str]
     lost: list[str]  #: jobs that lose their GPUs
@@ -38,10 +38,11 @@ class ForecastRound(NamedTuple):
 def rounds_ahead(
     accounts: Accounts, first: int, later: Collection[str] = (), refused: Collection[str] = ()
 ) -> Iterator[ForecastRound]:
-    """Play the rounds from number `first` on; `accounts`, which are those after a round, are used up.
+    """Play the rounds from number `first` on; `accounts`, in their state after a round, are consumed.
 
-    Jobs in `later` get no lease. Those in `refused` get none until a lease ends: there are no nodes for them before.
-    Gangs are not placed on nodes. It ends after `AHEAD`, `MOST_ROUNDS` or `MOST_ENDS`, or when nothing can change.
+    Jobs in `later` get no lease. Jobs in `refused` get none until a lease ends, because no nodes are free for them
+    before. Gangs are not placed on nodes. The forecast ends after `AHEAD`, `MOST_ROUNDS` or `MOST_ENDS`, or when
+    nothing can change.
     """
     usable = accounts.gpus - accounts.withheld
     aside = [id for id in accounts.ids(PENDING) if id in later or accounts.job(id).demand > usable]

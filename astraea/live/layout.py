@@ -1,4 +1,4 @@
-"""The tables of the state and their version, which is a digest of their columns."""
+"""Tables of the state's file, and their version, which is a digest of their columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 _P = ParamSpec("_P")
 
 OF_JOB: Final = tuple(dict.fromkeys((*(JOB.names or ()), *(PRIVATE_JOB.names or ()))))
-"""Columns of a job that are fields of the simulation's records."""
+"""Columns of a job that are fields of the simulator's records."""
 
 LEASE: Final = ("job", "number", "tenant", "demand", "submitted", "granted", "ends", "started", "over", "outcome",
                 "is_renewal", "restarts", "serial")  # fmt: skip
@@ -40,11 +40,11 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "ended": ("job",),
 }  # fmt: skip
 _WHOLE: Final = ("clock", "lease", "failure", "round")
-"""Tables whose key is a whole number."""
+"""Tables whose key is an integer."""
 
 
 def version() -> int:
-    """Return a digest of all tables, columns and keys: a whole number from 2 to 2**31 - 1, for ``user_version``."""
+    """Return a digest of all tables, columns and keys, from 2 to 2**31 - 1, for ``user_version``."""
     kinds = [(dtype[name].str, name) for dtype in (CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE)
              for name in dtype.names or ()]  # fmt: skip
     said = repr((COLUMNS, KEYS, kinds)).encode()
@@ -52,7 +52,7 @@ def version() -> int:
 
 
 def prepare(db: sqlite3.Connection, path: Path) -> None:
-    """Make the tables of a new file; refuse a file of another layout, which is left as it is."""
+    """Create the tables of a new file; refuse a file with another layout and leave it unchanged."""
     if check(db, path):
         return
     db.execute("pragma journal_mode = wal")
@@ -71,7 +71,7 @@ def prepare(db: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """All that is done meanwhile, or nothing of it."""
+    """Run the body of the ``with`` as one transaction: all of it or nothing takes effect."""
     db.execute("begin immediate")
     try:
         yield
@@ -83,18 +83,18 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def check(db: sqlite3.Connection, path: Path) -> bool:
-    """Refuse a file of another layout, in a sentence that says what to do with it; whether there are tables."""
+    """Return whether there are tables; refuse a file with another layout and say what to do with it."""
     (found,) = db.execute("pragma user_version").fetchone()
     if found not in (0, version()):
         raise InputError(
-            f"{path}: the state has the layout {found}, expected {version()}; go back to the version that wrote it, "
-            "or move the file away to begin anew"
+            f"{path}: the state has layout {found}, expected {version()}; use the version of Astraea that wrote it, "
+            "or move the file away to start with an empty state"
         )
     return bool(found)
 
 
 def readable(read: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Let a function that reads from its first argument say in an `InputError` that the file is damaged."""
+    """Make a function that reads from its first argument, a database, raise `InputError` if the file is damaged."""
 
     @functools.wraps(read)
     def wrapped(*args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -103,6 +103,6 @@ def readable(read: Callable[_P, _T]) -> Callable[_P, _T]:
             ((_, _, path),) = db.execute("pragma database_list")
             return read(*args, **kwargs)
         except (sqlite3.Error, ValueError, TypeError, IndexError, OverflowError) as err:
-            raise InputError(f"{path}: cannot be read, and may be damaged ({err})") from None
+            raise InputError(f"{path}: cannot be read and may be damaged ({err})") from None
 
     return wrapped

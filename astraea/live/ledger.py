@@ -1,9 +1,9 @@
 """The coordinator's memory: accounts and leases in a SQLite file, one transaction a round.
 
-Tables `job`, `tenant`, `share`, `hour` and `clock` have the fields of the simulation's records as columns, so that they
-are read again to the last bit. Table `lease` has every lease that was ever granted, for people and for studies; table
-`hour` has the hours that a policy may still ask for, table `kept` the jobs that get no lease now by any policy, table
-`ended` the jobs that have ended lately, table `failure` the rounds that failed, and table `round` how many there were.
+Tables `job`, `tenant`, `share`, `hour` and `clock` have the fields of the simulator's records as columns, so that they
+are read back exactly. Table `lease` contains every lease ever granted, for people and for studies; `hour` the hours
+that a policy may still ask for; `kept` the jobs that get no lease now under any policy; `ended` the jobs that ended
+lately; `failure` the failed rounds; and `round` the number of rounds.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from astraea.live.layout import KEYS, OF_JOB
 from astraea.live.state import AccountsState, AdmittedJob, Lease, State
 
 _COME_AND_GO: Final = ("job", "tenant", "share", "kept", "ended")
-"""Tables whose rows can vanish: jobs end, and classes of shares and reasons with them."""
+"""Tables whose rows can disappear: jobs end, and with them classes of shares and reasons."""
 
 
 class Ledger:
-    """The file; one that cannot be opened, or is no such file, is an `InputError`.
+    """The file of the state; `InputError` if it cannot be opened, or is not such a file.
 
-    A file that is made here may be read by its owner alone. The mode of one that is there is kept.
+    A new file is readable by its owner only. The mode of an existing file is kept.
     """
 
     def __init__(self, path: Path) -> None:
@@ -57,16 +57,16 @@ class Ledger:
         self._db.close()
 
     def read(self) -> State | None:
-        """The last round that was written, None if there is none; a damaged file is an `InputError`."""
+        """Return the last round that was written, None if there is none; `InputError` if the file is damaged."""
         found = read_state(self._db)
         if found is not None:
             self._written = _rows(found, 0)
         return found
 
     def write(self, state: State, over: Iterable[Lease] = ()) -> None:
-        """Write a round: the rows that changed, and leases that are over since the last one, in one transaction.
+        """Write a round in one transaction: the rows that changed, and the leases that have ended since the last round.
 
-        After an `sqlite3.Error` the file is as before, and the next call writes all that is missing.
+        After an `sqlite3.Error` the file is unchanged, and the next call writes all that is missing.
         """
         wanted = _rows(state, max((hour for hour, _ in self._written.get("hour", ())), default=0))
         with layout.transaction(self._db):
@@ -76,7 +76,7 @@ class Ledger:
                 gone = [key for key in before if key not in rows] if name in _COME_AND_GO else []
                 where = " and ".join(f"{key} = ?" for key in KEYS[name])
                 self._db.executemany(f"delete from {name} where {where}", gone)
-                if name == "tenant":  # one that comes again begins anew
+                if name == "tenant":  # a tenant that comes again begins anew
                     self._db.executemany("delete from hour where tenant = ?", gone)
                 self._put(name, changed)
             self._put("lease", list(over))
@@ -84,14 +84,14 @@ class Ledger:
         self._written = wanted
 
     def count_failure(self, time: float, what: str) -> None:
-        """Count a round that failed, at `time` [s since 1970], and keep the last reason."""
+        """Count a failed round, at `time` [s since 1970], and keep the last reason."""
         self._db.execute(
             "insert into failure values (0, 1, ?, ?) on conflict (id) do update "
             "set rounds = rounds + 1, time = excluded.time, what = excluded.what", (time, what),
         )  # fmt: skip
 
     def count_round(self, seconds: float) -> None:
-        """Count a round, and how long it took."""
+        """Count a round and the time that it took [s]."""
         self._db.execute(
             "insert into round values (0, 1, ?, ?) on conflict (id) do update "
             "set rounds = rounds + 1, seconds = seconds + excluded.seconds, last = excluded.last", (seconds, seconds),
@@ -104,9 +104,9 @@ class Ledger:
 
 
 def lock(path: Path) -> Any:
-    """Take the state for this process; it is free again when the process is gone.
+    """Lock the state for this process; the lock ends with the process.
 
-    If another coordinator has it, the `InputError` names its process id.
+    If another coordinator has it, `InputError` names its process id.
     """
     name = path.with_name(path.name + ".lock")
     try:
@@ -120,7 +120,7 @@ def lock(path: Path) -> Any:
         file.seek(0)
         other = file.read().strip()
         file.close()
-        raise InputError(f"{path}: another coordinator (process {other}) runs with this state") from None
+        raise InputError(f"{path}: in use by another coordinator (process {other})") from None
     with suppress(OSError):  # a disk that is full: the lock holds without the number
         os.ftruncate(file.fileno(), 0)
         os.write(file.fileno(), str(os.getpid()).encode())
@@ -128,15 +128,15 @@ def lock(path: Path) -> Any:
 
 
 def _private(path: Path, flags: int = 0) -> int:
-    """Open a file to read and write; a new one is for its owner alone, whatever the umask."""
+    """Open a file for reading and writing; a new one is for its owner only, whatever the umask."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | flags, stat.S_IRUSR | stat.S_IWUSR)
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """Open the file for somebody who looks only; all that is read is of one moment; an `InputError` without a file."""
+    """Open the file read-only, as of one moment; `InputError` if it does not exist."""
     if not path.is_file():
         raise InputError(f"{path}: there is no state yet; has the coordinator run?")
-    is_written = path.with_name(f"{path.name}-wal").exists()  # if not, SQLite would make files, as not everybody can
+    is_written = path.with_name(f"{path.name}-wal").exists()  # if not, SQLite would create files
     try:
         mode = "mode=ro" if is_written else "immutable=1"
         db = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=10)
@@ -153,7 +153,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 @layout.readable
 def read_state(db: sqlite3.Connection) -> State | None:
-    """The last round in the file; None if there is none."""
+    """Return the last round in the file; None if there is none."""
     rows = _all(db, "clock")
     if not rows:
         return None
@@ -174,7 +174,7 @@ def read_state(db: sqlite3.Connection) -> State | None:
     timeline = np.zeros((n_hours - first, len(names)), TIMELINE).view(np.recarray)
     place = {name: t for t, name in enumerate(names)}
     for hour, name, *values in hours:
-        if name in place:  # or nobody had come yet, or the tenant has no weight any more
+        if name in place:  # otherwise no job had come yet, or the tenant no longer has a weight
             timeline[hour - first, place[name]] = tuple(values)
     saved = AccountsState(
         clock=_table(CLOCK, [clock]),
@@ -199,36 +199,36 @@ def read_state(db: sqlite3.Connection) -> State | None:
 
 @layout.readable
 def failures(db: sqlite3.Connection) -> tuple[int, float, str]:
-    """Return how many rounds have failed, when the last one did [s since 1970], and why."""
+    """Return the number of failed rounds, the time of the last one [s since 1970], and its reason."""
     return next(((n, time, what) for _, n, time, what in _all(db, "failure")), (0, 0.0, ""))
 
 
 @layout.readable
 def rounds_had(db: sqlite3.Connection) -> tuple[int, float, float]:
-    """Return how many rounds there were, how long they took together, and how long the last one [s]."""
+    """Return the number of rounds, the time that they took together, and that of the last one [s]."""
     return next(((n, seconds, last) for _, n, seconds, last in _all(db, "round")), (0, 0.0, 0.0))
 
 
 @layout.readable
 def all_leases(db: sqlite3.Connection) -> list[Lease]:
-    """Every lease, in the order in which they were granted."""
+    """Return every lease, in the order in which they were granted."""
     return [Lease(*row) for row in db.execute("select * from lease order by granted, serial")]
 
 
 @layout.readable
 def leases_of(db: sqlite3.Connection, job: str) -> list[Lease]:
-    """Return every lease of the job that came last under this id, in the order in which they were granted."""
+    """Return every lease of the last job with this id, in the order in which they were granted."""
     found = [Lease(*row) for row in db.execute("select * from lease where job = ? order by serial", (job,))]
     return [lease for lease in found if lease.submitted == found[-1].submitted]
 
 
 def _first_hour(saved: AccountsState) -> int:
-    """Return the number of the first hour that is kept."""
+    """Return the number of the first stored hour."""
     return int(saved.clock[0].n_hours) - len(saved.timeline)
 
 
 def _rows(state: State, since: int) -> dict[str, dict[Any, Sequence[Any]]]:
-    """All rows of a state, by table and key; of the hours those that could have changed, from `since` on."""
+    """Return all rows of a state, by table and key; of the hours only those from `since` on, which may have changed."""
     b = state.accounts
     fields = {name: table[name] for table in (b.private, b.job) for name in table.dtype.names}
     columns = list(zip(*(_values(fields[name]) for name in OF_JOB), strict=True))
@@ -254,7 +254,7 @@ def _rows(state: State, since: int) -> dict[str, dict[Any, Sequence[Any]]]:
 
 def _all(db: sqlite3.Connection, name: str) -> list[tuple[Any, ...]]:
     is_there = db.execute("select 1 from sqlite_master where name = ?", (name,)).fetchone()
-    return list(db.execute(f"select * from {name}")) if is_there else []  # a file in which nothing was written yet
+    return list(db.execute(f"select * from {name}")) if is_there else []  # nothing has been written to the file yet
 
 
 def _table(dtype: np.dtype[Any], rows: Sequence[Sequence[Any]]) -> Any:
@@ -265,11 +265,11 @@ def _table(dtype: np.dtype[Any], rows: Sequence[Sequence[Any]]) -> Any:
 
 
 def _numbers(column: Iterable[Any]) -> list[Any]:
-    return [np.nan if value is None else value for value in column]  # SQLite keeps no NaN
+    return [np.nan if value is None else value for value in column]  # SQLite stores no NaN
 
 
 def _values(column: Any) -> list[Any]:
-    return [None if value != value else value for value in column.tolist()]  # or NaN would differ from itself
+    return [None if value != value else value for value in column.tolist()]  # because NaN differs from itself
 
 
 def _text(values: Any) -> str:

@@ -1,4 +1,4 @@
-"""The partitions between two rounds: their accounts, the leases that run, and nodes, as a round gives them away.
+"""The partitions between two rounds: their accounts, the running leases, and the nodes that a round assigns.
 
 Several partitions are one pool of GPUs with one set of accounts. A job gets nodes of its own partitions only.
 """
@@ -17,14 +17,14 @@ from astraea.live.config import Config
 from astraea.live.state import NOBODY, Lease, State
 
 ACCOUNTING: Final = "the accounting"
-"""What is told of it is told of no job."""
+"""Subject of notes about Slurm's accounting, where other notes have a job."""
 
 LATE_ENDS: Final = 20.0
-"""A job that ends while slurmctld is away tells it so every 15 s; some more for the telling [s]."""
+"""Time that slurmctld needs after its start to learn of ends: jobs report every 15 s, plus some margin [s]."""
 
 
 class Snapshot(NamedTuple):
-    """What Slurm shows at one moment."""
+    """The state of Slurm at one moment."""
 
     now: float  #: seconds since 1970
     jobs: Sequence[Job]
@@ -33,14 +33,14 @@ class Snapshot(NamedTuple):
 
     @property
     def is_young(self) -> bool:
-        """Whether slurmctld was started so lately that it may not know what has ended, or runs still."""
+        """True if slurmctld was started so recently that it may not know what has ended or still runs."""
         return abs(self.now - self.booted) < LATE_ENDS  # it may have been started since `now`
 
 
 class Partition:
     """Accounts and leases of one cluster of `gpus` [GPU], at `now` [s since 1970].
 
-    They go on from `state`; without one they begin `Config.history` days ago. `history` takes a moment [s since 1970]
+    They continue from `state`; without one they begin `Config.history` days ago. `history` takes a time [s since 1970]
     and returns the partition's runs since then, from Slurm's accounting.
     """
 
@@ -54,51 +54,51 @@ class Partition:
         self.accounts = Accounts(config.policy, config.interval, gpus, config.weights, saved)
         running = set(self.accounts.ids(RUNNING))
         self.leases = {id: lease for id, lease in (state.leases if state else {}).items() if id in running}
-        self.serial = state.serial if state else 0  #: of the lease that was written down last
+        self.serial = state.serial if state else 0  #: of the lease that was recorded last
         self.gpus = gpus
         self.unseen = self.epoch + self.accounts.now  #: jobs may have come and gone since then; infinite if not [s]
         self.booted = 0.0  #: when slurmctld was started, at the last round
-        self.ended = dict(state.ended) if state else {}  #: jobs that have ended, and when Slurm said so first ...
+        self.ended = dict(state.ended) if state else {}  #: jobs that have ended, and when Slurm first said so ...
         self.seen = dict(self.ended)  #: ... and last
-        self.stopped = dict(state.stopped) if state else {}  #: leases over now, of jobs that may still have their GPUs
-        self.guessed: dict[str, Lease] = {}  #: leases that are over, of which the accounting must tell the end
-        self.stuck: dict[str, tuple[int, float]] = {}  #: jobs that could not start: how often, passed over until [s]
+        self.stopped = dict(state.stopped) if state else {}  #: ended leases of jobs that may still hold their GPUs
+        self.guessed: dict[str, Lease] = {}  #: ended leases whose end must still be looked up in the accounting
+        self.stuck: dict[str, tuple[int, float]] = {}  #: jobs that could not start: how often, skipped until [s]
         self.told: set[str] = set()
-        self.kept: dict[str, str] = {}  #: jobs that get no lease at this round by any policy, and why
+        self.kept: dict[str, str] = {}  #: jobs that get no lease at this round under any policy, and why
         self.now = now
         left = [lease for id, lease in (state.leases if state else {}).items() if id not in self.leases]
         self.over = [lease._replace(over=now, outcome="lost") for lease in left]  #: leases over since the last round
         self.notes: list[str] = []  #: what happened at this round, in sentences
 
     def state(self) -> State:
-        """What is kept."""
+        """Return all that is kept."""
         accounts, leases = self.accounts.state(), dict(self.leases)
         return State(self.epoch, accounts, leases, self.serial, dict(self.ended), dict(self.kept), dict(self.stopped))
 
     def has(self, job: Job) -> bool:
-        """Return whether a job is of these partitions, or may become so."""
+        """Return whether a job belongs to these partitions, or may come to."""
         return not set(self.names).isdisjoint(job.partitions)
 
     def look_back(self) -> None:
-        """Jobs may come and go from now on until the next round."""
+        """Note that from now until the next round jobs may come and go unseen."""
         self.unseen = min(self.unseen, self.epoch + self.accounts.now)
 
     def tenant(self, job: Job | Run) -> str:
-        """Tenant of a job."""
+        """Return the tenant of a job."""
         return tenant_of(job, self.config)
 
     def has_share(self, job: Job | Run) -> bool:
-        """Whether the tenant of a job is one of those that have a weight, or all are equal."""
+        """Return whether the tenant of a job has a weight, or all tenants are equal."""
         return not self.config.weights or self.tenant(job) in self.config.weights
 
     def note_once(self, about: str, sentence: str) -> None:
-        """Say something that stays true for many rounds."""
+        """Add a note once if it stays true for many rounds."""
         if about not in self.told:
             self.told.add(about)
             self.notes.append(sentence)
 
     def open(self, job: Job, *, is_renewal: bool) -> Lease:
-        """Write a lease down that was granted at this round."""
+        """Record a lease that was granted at this round."""
         row = self.accounts.row(job.id)
         self.serial += 1
         lease = Lease(
@@ -110,15 +110,15 @@ class Partition:
         return lease
 
     def was_killed(self, job: Job, booted: float) -> bool:
-        """Whether a job that was stopped counts as failed: slurmctld, started at `booted` [s], forgot to requeue it."""
+        """Return whether a stopped job failed only because slurmctld, started at `booted` [s], forgot to requeue it."""
         lease = self.stopped.get(job.id)
         return job.state == "FAILED" and job.requeues and lease is not None and booted > lease.ends
 
     def charge_stopped(self, jobs: Mapping[str, Job], runs: Mapping[str, Sequence[Run]], booted: float) -> None:
-        """Charge jobs that have lost their lease for as long as they keep their GPUs.
+        """Charge jobs that have lost their lease for as long as they hold their GPUs.
 
-        A slurmctld that was started since, at `booted` [s since 1970], may have forgotten that they were stopped, which
-        the accounting knows, in `runs`.
+        If slurmctld was restarted since then, at `booted` [s since 1970], it may have forgotten that they were stopped;
+        the runs of the accounting (`runs`) then show it.
         """
         for id, lease in list(self.stopped.items()):
             job = jobs.get(id)
@@ -136,25 +136,25 @@ class Partition:
                 self.stopped |= {} if ends else {id: self.over[-1]}
 
     def close(self, id: str, time: float, outcome: str) -> None:
-        """A lease is over."""
+        """Record the end of a lease."""
         self.over.append(self.leases.pop(id)._replace(over=time, outcome=outcome))
 
 
 def tenant_of(job: Job | Run, config: Config) -> str:
-    """Tenant of a job; names that no trace can have are one tenant."""
+    """Return the tenant of a job; names that no trace can have all become one tenant."""
     name = str(getattr(job, config.tenant)).strip()
     return "(none)" if name in ("", NOBODY) else name
 
 
 def is_deferred(job: Job, now: float) -> bool:
-    """Whether a job depends on others, or is to begin later; the begin of one that was requeued is Slurm's, not its."""
-    if job.state in ("REQUEUE_HOLD", "SPECIAL_EXIT"):  # it has failed, and Slurm keeps it for its user to look
+    """Return whether a job depends on others or has a later begin time of its own, not one that a requeue set."""
+    if job.state in ("REQUEUE_HOLD", "SPECIAL_EXIT"):  # it has failed, and Slurm holds it for its user
         return True
     return job.depends or (job.eligible > now and job.restarts == 0)
 
 
 class Places:
-    """GPUs of the usable nodes that no job of `holders` has."""
+    """Free GPUs of the usable nodes: those that no job of `holders` has."""
 
     def __init__(self, nodes: Sequence[Node], holders: Iterable[Job]) -> None:
         self.known = {node.name for node in nodes}
@@ -170,15 +170,15 @@ class Places:
                     self.free[name] -= gpus
 
     def put(self, job: Job) -> bool:
-        """Give a job nodes of one of its partitions; whether there are any."""
-        wanted = {*job.wanted} if self.known.issuperset(job.wanted) else set()  # or Slurm writes names in another way
+        """Give a job nodes of one of its partitions; return whether it fits."""
+        wanted = {*job.wanted} if self.known.issuperset(job.wanted) else set()  # Slurm may write names differently
         return any(
             self._put(job, [n for n in self.names.get(partition, ()) if n not in job.unwanted], wanted)
             for partition in job.partitions
         )
 
     def _put(self, job: Job, names: Sequence[str], wanted: set[str]) -> bool:
-        """Give a job what it wants, then the fullest of these nodes that fit; the emptiest if it may be spread."""
+        """Give a job the nodes it wants, then the fullest of these nodes that fit; the emptiest if it may be spread."""
         if job.per_node == 0:
             names = [name for name in names if name in wanted] if wanted else names
             gpus = job.demand

@@ -12,29 +12,29 @@ from astraea.core.units import HOUR
 from astraea.live.status import Status
 
 METRICS: Final = {
-    "astraea_info": ("gauge", "Always 1; the labels are the partition and its policy."),
-    "astraea_gpus": ("gauge", "GPUs of the partition, also those that cannot be used now."),
-    "astraea_free_gpus": ("gauge", "GPUs that a lease can have: on nodes that are up, and held by no job."),
-    "astraea_leases": ("gauge", "Leases that run."),
-    "astraea_last_round_timestamp_seconds": ("gauge", "When the last round was, seconds since 1970."),
-    "astraea_round_seconds": ("gauge", "How long the last round took, with its commands to Slurm."),
-    "astraea_rounds_total": ("counter", "Rounds that were had."),
-    "astraea_rounds_seconds_total": ("counter", "How long all of them took together."),
-    "astraea_rounds_failed_total": ("counter", "Rounds that an error of the coordinator cost."),
+    "astraea_info": ("gauge", "Always 1; the labels give the partition and its policy."),
+    "astraea_gpus": ("gauge", "GPUs of the partition, including those that cannot be used now."),
+    "astraea_free_gpus": ("gauge", "GPUs available for leases: on nodes that are up, and held by no job."),
+    "astraea_leases": ("gauge", "Running leases."),
+    "astraea_last_round_timestamp_seconds": ("gauge", "Time of the last round, seconds since 1970."),
+    "astraea_round_seconds": ("gauge", "Duration of the last round, including its commands to Slurm."),
+    "astraea_rounds_total": ("counter", "Number of rounds."),
+    "astraea_rounds_seconds_total": ("counter", "Total duration of all rounds."),
+    "astraea_rounds_failed_total": ("counter", "Rounds that failed because of an error in the coordinator."),
     "astraea_tenant_weight": ("gauge", "Share of the tenant."),
-    "astraea_tenant_quota_gpus": ("gauge", "GPUs that the tenant's share is now."),
-    "astraea_tenant_held_gpus": ("gauge", "GPUs of the tenant under leases."),
+    "astraea_tenant_quota_gpus": ("gauge", "Current quota of the tenant."),
+    "astraea_tenant_held_gpus": ("gauge", "GPUs that the tenant holds under leases."),
     "astraea_tenant_waiting_gpus": ("gauge", "GPUs that the tenant's waiting jobs ask for."),
     "astraea_tenant_waiting_jobs": ("gauge", "Waiting jobs of the tenant."),
-    "astraea_tenant_longest_wait_seconds": ("gauge", "Wait of the tenant's job that waits longest, 0 if none does."),
-    "astraea_tenant_attained_gpu_seconds": ("gauge", "GPU-time of the tenant; smaller again if a lease is given back."),
-    "astraea_tenant_owed_gpu_seconds": ("gauge", "GPU-time that the tenant was owed in the same time."),
+    "astraea_tenant_longest_wait_seconds": ("gauge", "Longest wait among the tenant's waiting jobs, 0 if none."),
+    "astraea_tenant_attained_gpu_seconds": ("gauge", "GPU-time of the tenant; falls if a lease is refunded."),
+    "astraea_tenant_owed_gpu_seconds": ("gauge", "GPU-time owed to the tenant over the same time."),
 }
 """Type and meaning of each metric."""
 
 
 def as_prometheus(found: Status) -> str:
-    """Write all metrics, each with its type and meaning; every sample has the label `partition`."""
+    """Format all metrics, each with its type and meaning; every sample has the label `partition`."""
     whole = {"partition": found.partition}
     rows: dict[str, list[tuple[dict[str, str], float]]] = {
         "astraea_info": [(whole | {"policy": found.policy}, 1)],

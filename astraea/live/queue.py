@@ -1,4 +1,4 @@
-"""The queue of a running Slurm, with a job that is not submitted yet, by what squeue and scontrol say."""
+"""The queue of a running Slurm plus a job that is not yet submitted, from squeue and scontrol."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from astraea.traces.readers.table import read_json
 from astraea.traces.trace import Trace
 
 _TURN: Final = ("Resources", "Priority", "None", "")
-"""Reasons of jobs that start when their turn has come."""
+"""Reasons of jobs that only wait for their turn."""
 
 
 class Answers(NamedTuple):
-    """What Slurm said."""
+    """The answers of Slurm."""
 
     jobs: list[Job]
     nodes: list[Node]
-    now: float  #: when that was, in seconds since 1970
+    now: float  #: time of the answers, in seconds since 1970
 
 
 def ask(days: int = 7) -> tuple[Answers, str]:
-    """Ask the Slurm of this machine, and its accounting for the last days; `InputError` if one of them fails."""
+    """Query the Slurm of this machine, and its accounting for the last days; `InputError` if one of them fails."""
     try:
         names = {place.partition for place in Slurm("").places() if place.has_gpus}
         slurm = Slurm(",".join(sorted(names)))
@@ -47,7 +47,7 @@ def ask(days: int = 7) -> tuple[Answers, str]:
 
 
 def read(jobs: Path, nodes: Path) -> Answers:
-    """Read ``squeue --json --states=all`` and ``scontrol show nodes --json``, of which the latest moment is now."""
+    """Read ``squeue --json --states=all`` and ``scontrol show nodes --json``; their latest time counts as now."""
     try:
         found = jobs_of(read_json(jobs))
     except SlurmError as err:
@@ -57,7 +57,7 @@ def read(jobs: Path, nodes: Path) -> Answers:
         names = {str(name) for entry in answer["nodes"] for name in entry["partitions"]}
         there = nodes_of(answer, ",".join(names))
     except (SlurmError, LookupError, TypeError) as err:
-        raise InputError(f"{nodes}: expected what scontrol show nodes --json prints ({err})") from None
+        raise InputError(f"{nodes}: expected the output of scontrol show nodes --json ({err})") from None
     began = (max(job.submit, job.start) for job in found if job.state in (*ON_GPUS, *FINISHED))
     return Answers(found, there, max(began, default=0.0))
 
@@ -65,9 +65,9 @@ def read(jobs: Path, nodes: Path) -> Answers:
 def queue_now(answers: Answers, wish: Wish, policy: Policy, history: Trace | None = None) -> Moment:
     """Return the queue as Slurm showed it.
 
-    Priorities are those that Slurm shows, and do not change. Jobs that are held, or wait for something else than their
-    turn, count as absent. `history` is a log of earlier jobs, with dates. `InputError` says that there is no such
-    partition or account.
+    Priorities are those that Slurm shows, and do not change. Jobs that are held, or wait for anything but their turn,
+    count as absent. `history` is a log of earlier jobs, with dates. `InputError` if the partition or account does not
+    exist.
     """
     now, jobs = answers.now, [job for job in answers.jobs if job.demand > 0]
     nodes = [node for node in answers.nodes if node.gpus > 0]
@@ -75,7 +75,7 @@ def queue_now(answers: Answers, wish: Wish, policy: Policy, history: Trace | Non
         raise InputError("no node with GPUs can be used now")
     cluster = Cluster.of([node.gpus if node.is_usable else 0 for node in nodes])
     there = [(job, _held(job, nodes)) for job in jobs if job.state in ON_GPUS]
-    there = [(job, held) for job, held in there if held or not job.on_nodes]  # not on nodes that are down
+    there = [(job, held) for job, held in there if held or not job.on_nodes]  # not those on nodes that are down
     running = [job._replace(demand=sum(gpus for _, gpus in held) or job.demand) for job, held in there]
     waiting = sorted((job for job in jobs if _waits(job)), key=lambda job: (job.submit, job.id))
     done = [job for job in jobs if history is None and job.state in FINISHED and 0 < job.start < job.end]
@@ -94,7 +94,7 @@ def queue_now(answers: Answers, wish: Wish, policy: Policy, history: Trace | Non
     elapsed = [max(0.0, now - job.start) for job in running]
     on = pd.Series([held for _, held in there], dtype=object)
     past = every[[*columns, "duration"]].iloc[b:-1].reset_index(drop=True)
-    if history is None:  # these few do not tell how many come
+    if history is None:  # so few jobs do not show how many arrive
         past["submit_time"] = 0.0
     return Moment(
         time=0.0,
@@ -115,7 +115,7 @@ def _waits(job: Job) -> bool:
 
 
 def _partition(nodes: Sequence[Node], wanted: str) -> str:
-    """The partition that is meant."""
+    """Return the requested partition, or the only one if none is given; `InputError` otherwise."""
     known = sorted({name for node in nodes for name in node.partitions})
     if wanted in known:
         return wanted
@@ -126,7 +126,7 @@ def _partition(nodes: Sequence[Node], wanted: str) -> str:
 
 
 def _priority(jobs: Sequence[Job], account: str, user: str) -> float:
-    """Priority of the last job of the account, of the user if there is any; in the middle of the queue if of nobody."""
+    """Return the priority of the last job of the user, else of the account, else the queue's median."""
     shown = [job for job in jobs if job.priority > 0]
     for mine in ([job for job in shown if (job.account, job.user) == (account, user)],
                  [job for job in shown if job.account == account]):  # fmt: skip
@@ -145,11 +145,11 @@ def _table(jobs: Sequence[Job], now: float) -> pd.DataFrame:
 
 
 def _before(history: Trace | None, now: float) -> pd.DataFrame:
-    """Jobs of a log that came before."""
+    """Return the jobs of a log that came before `now`."""
     if history is None:
         return _table([], now)
     if history.origin is None:
-        raise InputError(f"{history.name}: a log without dates says nothing of today's queue")
+        raise InputError(f"{history.name}: the log has no dates, so it cannot be related to today's queue")
     since = (history.origin.tz_localize(None) - pd.Timestamp.fromtimestamp(now)).total_seconds()
     known = history.details is not None
     table = history.frame[[*COLUMNS[:-1], "submit_time", "duration"]].assign(
@@ -160,7 +160,7 @@ def _before(history: Trace | None, now: float) -> pd.DataFrame:
 
 
 def _rules(jobs: pd.DataFrame, nodes: Sequence[Node], cluster: Cluster, known: Sequence[str]) -> Rules:
-    """Nodes by partition, and priorities; those of a log's jobs are that of the last one of their account."""
+    """Return nodes by partition, and priorities; a job of the log gets that of its account's last job."""
     frame = jobs.assign(submit_time=np.arange(len(jobs)), duration=1.0, job_id=[f"{k}" for k in range(len(jobs))])
     trace = Trace.from_frame(
         frame[[*COLUMNS[:-1], "submit_time", "duration"]], name="the queue", weights=dict.fromkeys(known, 1.0)
@@ -184,6 +184,6 @@ def _rules(jobs: pd.DataFrame, nodes: Sequence[Node], cluster: Cluster, known: S
 
 
 def _held(job: Job, nodes: Sequence[Node]) -> Held:
-    """GPUs of a running job on the nodes that can be used."""
+    """Return the GPUs of a running job on usable nodes."""
     place = {node.name: k for k, node in enumerate(nodes) if node.is_usable}
     return [(place[name], gpus) for name, gpus in job.on_nodes.items() if name in place and gpus]

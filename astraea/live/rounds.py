@@ -1,7 +1,7 @@
-"""One round: what happened in Slurm, what the policy makes of it, and what has to be done so that Slurm is like that.
+"""One round: what happened in Slurm, the policy's choices, and the actions that make Slurm match them.
 
-Leases are granted in the accounts first. What is to be done is then the difference between the accounts and what Slurm
-shows, so that it comes out the same when the coordinator was killed in between, or a command failed:
+Leases are granted in the accounts first. The actions are then the difference between the accounts and what Slurm shows,
+so they are the same if the coordinator was killed in between, or a command failed:
 
 =============  ==========================  =========================================
 in accounts    in Slurm                    to do
@@ -9,13 +9,13 @@ in accounts    in Slurm                    to do
 has a lease    waits, held                 release it
 no lease       has GPUs                    requeue it, held
 no lease       waits, not held             hold it
-has ended      waits, not held             hold it, for ever: slurmctld has forgotten
+has ended      waits, not held             hold it for good: slurmctld forgot its end
 =============  ==========================  =========================================
 
 A hold in this partition says nothing about what a user wants. A user who wants a job to wait gives it a begin time or a
 dependency.
 
-A job keeps the tenant that it was admitted with, whatever its account, user or QOS become. A job whose size changes
+A job keeps the tenant with which it was admitted, even if its account, user or QOS change. A job whose size changes
 counts as a new one from the next round on; if it runs, it keeps its GPUs.
 """
 
@@ -27,6 +27,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 from astraea.cluster.engine.state import PENDING, RUNNING
+from astraea.core.text import counted
 from astraea.core.units import DAY
 from astraea.live.answers import FINISHED, ON_GPUS, Job
 from astraea.live.changes import LATER, Changes
@@ -36,24 +37,24 @@ from astraea.live.state import Lease, State
 RELEASE, REQUEUE, HOLD = "release", "requeue", "hold"
 
 MOST_CHOICES: Final = 30
-"""So often the policy chooses at a round at most, when there is no place for some of its grants."""
+"""Most times that the policy chooses in one round, when some of its grants do not fit on nodes."""
 
 
 class Action(NamedTuple):
-    """A thing to do with a job, and why; `rank` orders releases."""
+    """Something to do with a job, and why; `rank` orders releases."""
 
     what: str
     job: Job
     why: str
     rank: int = 0
-    is_again: bool = False  #: whether the job should have been released at an earlier round
+    is_again: bool = False  #: true if the job should have been released at an earlier round
 
 
 class RoundResult(NamedTuple):
     """The outcome of a round."""
 
     state: State
-    over: tuple[Lease, ...]  #: leases that are over since the last round
+    over: tuple[Lease, ...]  #: leases that have ended since the last round
     actions: tuple[Action, ...]
     notes: tuple[str, ...]  #: what else happened, in sentences
 
@@ -62,14 +63,14 @@ class Rounds(Partition):
     """The rounds of one cluster."""
 
     def play(self, snapshot: Snapshot) -> RoundResult:
-        """Have a round."""
+        """Hold a round."""
         accounts = self.accounts
         number = int((snapshot.now - self.epoch) / self.config.interval + 1e-6)
         number = max(number, round(accounts.now / self.config.interval))  # a clock that was set back waits
         self.now = self.epoch + number * self.config.interval
         gpus = sum(node.gpus for node in snapshot.nodes)
         if gpus != self.gpus:
-            self.notes.append(f"the partition has {gpus} GPUs now, {self.gpus} before")
+            self.notes.append(f"the partition changed from {self.gpus} to {gpus} GPUs")
             self.gpus = gpus
         if gpus != accounts.gpus:
             accounts.resize(gpus)
@@ -124,7 +125,7 @@ class Rounds(Partition):
         return job._replace(**tenant)
 
     def _is_ours(self, job: Job) -> bool:
-        """Return whether leases are for this job; those of other partitions are passed over, and others are told of."""
+        """Return whether a job can get leases; jobs of other partitions are ignored, the rest get a note."""
         if not self.has(job):
             return False
         if self.accounts.is_active(job.id):
@@ -135,35 +136,35 @@ class Rounds(Partition):
             else "" if self.has_share(job) else f"its tenant {self.tenant(job)!r} is not in [weights]"
         )  # fmt: skip
         if why and job.state not in FINISHED:
-            self.kept[job.id] = f"it is left to Slurm, as {why}"
+            self.kept[job.id] = f"it is left to Slurm, because {why}"
             self.note_once(job.id, f"job {job.id} is left to Slurm: {why}")
         return not why
 
     def _is_forgotten(self, job: Job, snapshot: Snapshot) -> bool:
-        """Return whether a job has ended, and slurmctld, started since, has forgotten that."""
+        """Return whether a job has ended and slurmctld forgot that when it was restarted."""
         if job.id not in self.ended or not self.has(job):
             return False
         if job.state in FINISHED:
             self.seen[job.id] = snapshot.now
             return False
         seen = self.seen.get(job.id, self.ended[job.id])
-        is_another = job.restarts == 0 and job.submit > seen  # ids come again when Slurm has used all
+        is_another = job.restarts == 0 and job.submit > seen  # Slurm reuses ids when it has used all
         if snapshot.booted > seen and not is_another:
-            why = "has ended, which slurmctld, started since, has forgotten: it is kept back; to run it, submit it"
+            why = "has ended, but slurmctld was restarted and forgot that: it is held; to run it again, submit it again"
             self.note_once(f"forgotten {job.id}", f"job {job.id} {why}")
             return True
         del self.ended[job.id]  # it was requeued on purpose
         return False
 
     def _kept_back(self, job: Job) -> list[Action]:
-        """Return what keeps a job that has ended from running once more."""
-        why = "it has ended, and slurmctld has forgotten that"
-        if job.state in ON_GPUS:  # or it keeps its GPUs until Slurm asks the node
+        """Return the action that keeps an ended job from running again."""
+        why = "it has ended, but slurmctld has forgotten that"
+        if job.state in ON_GPUS:  # otherwise it holds its GPUs until Slurm asks the node
             return [Action(REQUEUE, job, why)] if job.requeues and job.state != "COMPLETING" else []
         return [] if job.held else [Action(HOLD, job, why)]
 
     def _choose(self, ours: Mapping[str, Job], snapshot: Snapshot) -> list[str]:
-        """Have the policy choose, again if there are no nodes for some of its grants; the grants that have a place."""
+        """Let the policy choose, again if some grants do not fit on nodes; return the grants that fit."""
         accounts = self.accounts
         waiting = accounts.ids(PENDING)
         usable = accounts.gpus - accounts.withheld
@@ -174,7 +175,7 @@ class Rounds(Partition):
             or job.demand != accounts.job(id).demand or self.stuck.get(id, (0, 0.0))[1] > self.now
         }  # fmt: skip
         self.kept |= {id: "Slurm did not start it under its last lease" for id in aside & self.stuck.keys()}
-        self.kept |= dict.fromkeys(doubtful, "slurmctld was started, and may not know yet that it has ended, or runs")
+        self.kept |= dict.fromkeys(doubtful, "slurmctld was restarted and may not know yet that it has ended or runs")
         self.kept |= {id: LATER for id in waiting if is_deferred(ours[id], snapshot.now)}
         for _ in range(MOST_CHOICES):
             found, refused = self._placed(accounts.choose(list(aside)), waiting, ours, snapshot)
@@ -191,7 +192,7 @@ class Rounds(Partition):
     def _placed(
         self, granted: Collection[str], waiting: Collection[str], ours: Mapping[str, Job], snapshot: Snapshot
     ) -> tuple[list[str], list[str]]:
-        """Give nodes to the grants of waiting jobs; those that have a place, and the others."""
+        """Give nodes to the grants of waiting jobs; return those that fit, and the others."""
         accounts = self.accounts
         expired, revoked = accounts.leaving()
         for id in [id for id in revoked if not ours[id].requeues]:
@@ -209,7 +210,7 @@ class Rounds(Partition):
         for id in granted:
             job = ours[id]
             if job.array and job.at_once and tasks[job.array] >= job.at_once:
-                self.kept[id] = f"its array runs {job.at_once} at once already, which is its limit"
+                self.kept[id] = f"its array already runs {counted(job.at_once, 'task')} at once, its limit"
                 refused.append(id)
             elif not places.put(job):
                 count = -(-job.demand // job.per_node) if job.per_node else 0
@@ -219,7 +220,7 @@ class Rounds(Partition):
                     else f"no {count} nodes have {job.per_node} GPUs free"
                 )  # fmt: skip
                 self.kept[id] = why
-                waits = f"job {id} of {self.tenant(job)} was picked, but has to wait: {why}"
+                waits = f"job {id} of {self.tenant(job)} was picked but has to wait: {why}"
                 self.note_once(f"no nodes for {id}", waits)
                 refused.append(id)
             else:
@@ -235,12 +236,12 @@ class Rounds(Partition):
             why = "is interactive (srun or salloc): it is never stopped"
             self.note_once(f"interactive {job.id}", f"job {job.id} {why}")
         lease = self.open(job, is_renewal=False)
-        until = "" if lease.ends < math.inf else ", to the job's end"
+        until = "" if lease.ends < math.inf else " until the job ends"
         why = f"granted lease {lease.number}{until}; {self._standing(job)}"
         return Action(RELEASE, job, why, int(self.accounts.row(job.id).launch))
 
     def _standing(self, job: Job) -> str:
-        """How a job and its tenant stand, by the numbers that most policies compare."""
+        """Return how a job and its tenant compare with their fair shares, the numbers that most policies use."""
         tenant = self.tenant(job)
         standing = ((tenant, self.accounts.rho(tenant)), ("the job", self.accounts.rho_of_job(job.id)))
         return ", ".join(
@@ -249,7 +250,7 @@ class Rounds(Partition):
         )
 
     def _stopped(self, job: Job, why: str, outcome: str) -> list[Action]:
-        """A job loses its lease; one that is about to end anyway, or has not begun, needs no stop."""
+        """End a lease; return an action unless the job is about to end anyway."""
         lease = self.leases[job.id]
         if lease.started == 0 and job.state not in ON_GPUS:
             outcome, why = "not started", f"{why}; Slurm had not started it ({job.reason})"
@@ -262,26 +263,26 @@ class Rounds(Partition):
         return [Action(REQUEUE if job.state in ON_GPUS else HOLD, job, why)]
 
     def _mended(self, job: Job) -> list[Action]:
-        """Return what makes Slurm agree with the accounts."""
+        """Return the actions that make Slurm agree with the accounts."""
         has_lease = job.id in self.leases
         if self.accounts.is_active(job.id) and self.was_killed(job, self.booted):
-            return [Action(REQUEUE, job, "it was stopped, and slurmctld has forgotten to requeue it")]
+            return [Action(REQUEUE, job, "it was stopped, but slurmctld forgot to requeue it")]
         if job.state in FINISHED or job.state == "COMPLETING":
             return []
         if job.state in ON_GPUS:
             if has_lease or not job.requeues:
                 return []
             return [Action(REQUEUE, job, "it has GPUs, but no lease")]
-        is_late = job.restarts > 0 and job.eligible > self.now + 2  # it was requeued: Slurm keeps it back for a while
+        is_late = job.restarts > 0 and job.eligible > self.now + 2  # it was requeued: Slurm delays it for a while
         if has_lease and (job.held or is_late):
             rank = int(self.accounts.row(job.id).launch)
-            return [Action(RELEASE, job, "it has a lease, but Slurm keeps it back still", rank, is_again=True)]
+            return [Action(RELEASE, job, "it has a lease, but Slurm still holds it", rank, is_again=True)]
         if not has_lease and not job.held:
             return [Action(HOLD, job, "it waits for a lease")]
         return []
 
     def _not_there(self, snapshot: Snapshot) -> int:
-        """GPUs of the partition that are not there for leases [GPU]."""
+        """Return the number of the partition's GPUs that are not available for leases [GPU]."""
         with_lease: Counter[str] = Counter()
         others: Counter[str] = Counter()
         for job in snapshot.jobs:
@@ -290,10 +291,10 @@ class Rounds(Partition):
                     others.update(job.on_nodes)
                 elif job.id in self.leases:
                     with_lease.update(job.on_nodes)
-        gone = self.accounts.gpus - self.gpus  # held still, though the partition has fewer by now
+        gone = self.accounts.gpus - self.gpus  # still held, although the partition has fewer now
         return gone + sum(others[n.name] if n.is_usable else n.gpus - with_lease[n.name] for n in snapshot.nodes)
 
 
 def _shape(job: Job) -> tuple[object, ...]:
-    """Return what the place of a job depends on; tasks of an array depend on each other too."""
+    """Return all that a job's placement depends on; tasks of an array also depend on each other."""
     return job.per_node, job.demand, job.partition, job.wanted, job.unwanted, job.array if job.at_once else ""

@@ -1,7 +1,7 @@
-"""The programs of Slurm: they are asked for jobs and nodes, and told what to do with jobs.
+"""Calls of Slurm's programs, to list jobs and nodes and to act on jobs.
 
-The only file that starts programs: always a list of words, never a shell, with a limit on how long they may take.
-Only ids that look like ids of Slurm are handed on; names, comments and paths of jobs never are.
+The only file that starts programs: always with a list of words, never a shell, and with a time limit. Only ids that
+look like ids of Slurm are passed on; names, comments and paths of jobs never are.
 
 Source: the manual pages of scontrol and scancel (slurm.schedmd.com).
 """
@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 from astraea.live.answers import ID, Job, Node, Run, SlurmError, jobs_of, nodes_of, runs_of
 
 HIGHEST: Final = 4_000_000_000
-"""Priority of the first grant: above all that Slurm computes by itself, below what it reserves."""
+"""Priority of the first grant: above all that Slurm computes itself, below what it reserves."""
 
 
 class Place(NamedTuple):
@@ -29,23 +29,23 @@ class Place(NamedTuple):
 
     node: str
     partition: str
-    is_up: bool  #: the partition
+    is_up: bool  #: true if the partition is up
     has_gpus: bool
 
 
 class Slurm:
-    """The Slurm of this machine: jobs of no other partition are touched, and a program may take `patience` [s].
+    """The Slurm of this machine; jobs of other partitions are not touched, and a program may take `patience` [s].
 
     Several partitions are joined by commas.
     """
 
     def __init__(self, partition: str, patience: float = 20.0, signal: str = "USR1") -> None:
         self.partition, self.patience, self.signal = partition, patience, signal
-        self._controller, self._taken_over = 0, 0.0  # the primary, until another one is seen
+        self._controller, self._taken_over = 0, 0.0  # the primary, until another controller is seen
         self._list_nodes = ["scontrol", "show", "nodes", "--json"]
 
     def nodes(self) -> list[Node]:
-        """The nodes of the partition."""
+        """Return the nodes of the partition."""
         try:
             answer = self._json(*self._list_nodes)
         except SlurmError as err:
@@ -56,12 +56,12 @@ class Slurm:
         return nodes_of(answer, self.partition)
 
     def jobs(self) -> list[Job]:
-        """All jobs that Slurm still knows, of all partitions; tasks of an array that wait one by one."""
-        # all states, or those that ended are not shown since Slurm 24.11; the length, or long arrays end with "..."
+        """Return all jobs that Slurm still knows, of all partitions; waiting tasks of an array one by one."""
+        # without the states, Slurm 24.11 hides ended jobs; without the length, long arrays end with "..."
         return jobs_of(self._json("squeue", "--json", "--states=all", SLURM_BITSTR_LEN="0"))
 
     def runs(self, since: float) -> list[Run]:
-        """Every run of a job of the partition that did not end before `since`, in order of start."""
+        """Return every run of a job of the partition that did not end before `since`, in order of start."""
         day = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(max(0, since)))
         fields = "JobID,Account,User,QOS,State,Submit,Start,End,ReqTRES,AllocTRES"
         text = self._run(
@@ -72,15 +72,15 @@ class Slurm:
         return runs_of(text)
 
     def history(self, since: float) -> str:
-        """What ``sacct -P`` prints of the jobs that did not end before `since`."""
+        """Return the output of ``sacct -P`` for jobs that did not end before `since`."""
         day = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(max(0, since)))
         fields = "JobID,Account,User,Partition,QOS,Submit,Eligible,Start,End,State,TimelimitRaw,ReqTRES,AllocTRES"
         return self._run("sacct", "-a", "-X", "-P", "--duplicates", f"--starttime={day}", f"--format={fields}")
 
     def boot(self) -> float:
-        """When slurmctld was started, or another controller was first seen in its place, in seconds since 1970.
+        """Return the start time of slurmctld, or when another controller first took its place, in seconds since 1970.
 
-        The BOOT_TIME of a backup controller is that of its process, and says nothing of when it took over.
+        The BOOT_TIME of a backup controller is that of its process, not the time at which it took over.
         """
         text = self._run("scontrol", "show", "config", SLURM_TIME_FORMAT="%s")
         found = re.search(r"^BOOT_TIME\s*=\s*(\d+)\s*$", text, re.MULTILINE)
@@ -93,28 +93,28 @@ class Slurm:
         return max(float(found[1]), self._taken_over)
 
     def settings(self) -> dict[str, str]:
-        """The settings of slurmctld, by name."""
+        """Return the settings of slurmctld, by name."""
         return dict(re.findall(r"^(\w+) += (.*?) *$", self._run("scontrol", "show", "config"), re.MULTILINE))
 
     def places(self) -> list[Place]:
-        """Every node in each of its partitions."""
+        """Return every node in each of its partitions."""
         text = self._run("sinfo", "--all", "--Node", "--noheader", "--format=%N|%R|%a|%G")
         rows = [line.strip().split("|", 3) for line in text.splitlines() if line.count("|") >= 3]
         return [Place(node, partition, up == "up", "gpu" in gres) for node, partition, up, gres in rows]
 
     def admin_level(self, user: str) -> str:
-        """The rights of a user in the accounting, such as ``None`` or ``Operator``; "" if it has no such user."""
+        """Return a user's rights in the accounting, such as ``None`` or ``Operator``; "" if there is no such user."""
         return self._run("sacctmgr", "--parsable2", "--noheader", "show", "user", user, "format=adminlevel").strip()
 
     def hold(self, id: str) -> None:
-        """Have a pending job wait until it is released."""
+        """Hold a pending job until it is released."""
         self._run("scontrol", "hold", self._id(id))
 
     def release(self, job: Job, rank: int) -> None:
-        """Let a held job start; among those that wait for GPUs the one with the smallest `rank` goes first.
+        """Let a held job start; among jobs that wait for GPUs the smallest `rank` goes first.
 
-        A job that was requeued would have to wait until its old credential has expired, 121 s by default: `StartTime`.
-        One that names other partitions too gets its lease in ours only.
+        `StartTime` spares a requeued job the wait until its old credential expires, 121 s by default. A job that also
+        names other partitions gets its lease in ours only.
         """
         ours = [name for name in self.partition.split(",") if name in job.partitions]
         if len(ours) < len(job.partitions):
@@ -124,21 +124,21 @@ class Slurm:
         self._run("scontrol", "update", f"JobId={self._id(job.id)}", *words)
 
     def requeue(self, id: str, *, is_over: bool = False) -> None:
-        """Stop a running job, and have it wait, held; Slurm sends SIGTERM, and SIGKILL after its KillWait.
+        """Stop a running job and hold it; Slurm sends SIGTERM, and SIGKILL after its KillWait.
 
-        Unless it is known to be over, one that has just ended is left alone: `Incomplete`, or Slurm would run it again.
+        `Incomplete`, omitted with `is_over`, spares a job that has just ended: without it Slurm would run it again.
         """
         self._run("scontrol", "requeuehold", *["Incomplete"] * (not is_over), self._id(id))
 
     def warn(self, job: Job) -> None:
-        """Send the notice to the batch script of a job, if it is still in its partition."""
+        """Send the notice to the batch script of a job that is still in its partition."""
         name = next(name for name in self.partition.split(",") if name in job.partitions)
         self._run("scancel", f"--partition={name}", "--batch", f"--signal={self.signal}", self._id(job.id))
 
     @staticmethod
     def _id(id: str) -> str:
         if not ID.fullmatch(id):
-            raise SlurmError(f"{id!r} is not the id of a job")
+            raise SlurmError(f"{id!r} is not a job id")
         return id
 
     def _json(self, *command: str, **environment: str) -> Any:
@@ -146,7 +146,7 @@ class Slurm:
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as err:
-            raise SlurmError(f"{command[0]}: printed no JSON ({err})") from None
+            raise SlurmError(f"{command[0]}: its output is not JSON ({err})") from None
 
     def _run(self, *command: str, **environment: str) -> str:
         try:
@@ -166,7 +166,7 @@ class Slurm:
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Do not look for garbage meanwhile: a long queue is a million objects, gone through again and again."""
+    """Disable garbage collection: a long queue is a million objects, which it would scan again and again."""
     gc.disable()
     try:
         yield

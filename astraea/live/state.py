@@ -1,4 +1,4 @@
-"""What is kept of the accounts from one round to the next, and from one coordinator to the next."""
+"""State of the accounts that is kept from one round to the next, and from one coordinator to the next."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from astraea.traces.columns import MAX_TIME
 from astraea.traces.trace import Trace
 
 MONTH: Final = 31 * DAY
-"""Hours of so long are kept, or of the policy's longest parameter should that be longer [s]."""
+"""Period for which hours are kept, unless a parameter of the policy is longer [s]."""
 
 NOBODY: Final = "(nobody)"
-"""The tenant of a cluster to which none has come yet."""
+"""Tenant of a cluster that no job has come to yet."""
 
 DERIVED: Final = {
     "tenant": ("quota", "whole_quota", "weight", "first_class", "end_class", "held", "granted", "revoked"),
     "job": ("tenant", "fair_class", "first_piece"),
     "clock": ("interval", "gpus", "gpus_per_node", "free", "free_piece", "n_running", "decay", "lease_end"),
 }
-"""Fields that follow from others, or from the configuration."""
+"""Fields that follow from others or from the configuration."""
 
 
 class AdmittedJob(NamedTuple):
-    """A job, as it is known when it comes; second 0 is that of the accounts."""
+    """A job as known when it comes; second 0 is that of the accounts."""
 
     id: str
     tenant: str
@@ -42,7 +42,7 @@ class AdmittedJob(NamedTuple):
 
 
 class AccountsState(NamedTuple):
-    """All that must be kept to go on later: rows of the simulation's records, by the names of jobs and tenants."""
+    """All that must be kept to continue later: rows of the simulator's records, with names of jobs and tenants."""
 
     clock: Records  #: (1,) of `CLOCK`
     admitted: tuple[AdmittedJob, ...]
@@ -66,7 +66,7 @@ def empty_accounts(policy: Policy) -> AccountsState:
 
 
 class Lease(NamedTuple):
-    """A lease; times are seconds since 1970, 0 if it has not come to that."""
+    """A lease; times are seconds since 1970, 0 if not reached."""
 
     job: str
     number: int  #: among the leases of this job, from 1
@@ -75,35 +75,35 @@ class Lease(NamedTuple):
     submitted: float
     granted: float
     ends: float  #: infinite if the policy does not preempt
-    started: float  #: when the job was first seen on its GPUs
-    over: float  #: when it was over: the job had ended, or lost its GPUs, or the next lease began
+    started: float  #: start of the job on its GPUs
+    over: float  #: end of the lease: the job ended or lost its GPUs, or the next lease began
     outcome: str
     """``running``, ``renewed``, ``not renewed``, ``not started``, ``revoked``, ``resized``, ``ended`` or ``lost``"""
     is_renewal: bool
     restarts: int  #: of the job, when it was granted
-    serial: int  #: among all leases of this file, from 1; ids of jobs come again when Slurm has used all
+    serial: int  #: among all leases of this file, from 1, because Slurm reuses job ids
 
 
 class State(NamedTuple):
-    """What the coordinator knows at the end of a round."""
+    """The coordinator's knowledge at the end of a round."""
 
     epoch: float  #: second 0 of the accounts, in seconds since 1970
     accounts: AccountsState
-    leases: dict[str, Lease]  #: that run, by job
-    serial: int = 0  #: of the lease that was written down last
+    leases: dict[str, Lease]  #: running leases, by job
+    serial: int = 0  #: of the lease that was recorded last
     ended: Mapping[str, float] = MappingProxyType({})  #: jobs that ended lately, and when Slurm said so
     kept: Mapping[str, str] = MappingProxyType({})  #: jobs that get no lease now by any policy, and why
     stopped: Mapping[str, Lease] = MappingProxyType({})  #: the last leases of jobs that lost them at the last rounds
 
 
 def trace_of(admitted: Sequence[AdmittedJob], tenants: Iterable[str], weights: Mapping[str, float]) -> Trace:
-    """Return the jobs as the simulation takes them, their running times unknown; `tenants` came earlier.
+    """Return the jobs as a trace for the simulator, with unknown running times; `tenants` came earlier.
 
-    Submission times are counted from the first one, so that tables do not grow with the age of the accounts.
+    Submission times count from the first one, so that tables do not grow with the age of the accounts.
     """
     names = {*tenants, *(m.tenant for m in admitted)} - {NOBODY}
     shares = dict(weights) or dict.fromkeys(sorted(names) or [NOBODY], 1.0)
-    nobody = AdmittedJob("-", next(iter(shares)), "-", 1, 0.0)  # a trace has a job
+    nobody = AdmittedJob("-", next(iter(shares)), "-", 1, 0.0)  # a trace needs a job
     first = min((m.submit_time for m in admitted), default=0.0)
     table = [*(m._replace(submit_time=m.submit_time - first) for m in admitted), nobody]
     jobs = pd.DataFrame(table, columns=list(AdmittedJob._fields)).rename(columns={"id": "job_id"})

@@ -1,6 +1,6 @@
-"""How things stand by the coordinator's state: who holds what, who waits, who is next to go. Slurm is not asked.
+"""Status from the coordinator's state: tenants, leases, waiting jobs, and whose lease ends next. Slurm is not queried.
 
-All numbers are those of the last round; only its age and the time left of leases are of the moment of looking.
+All numbers are those of the last round, except its age and the time left of leases, which are as of now.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from astraea.live.ledger import failures, open_to_read, read_state, rounds_had
 from astraea.live.state import NOBODY
 
 LATE: Final = 3
-"""After so many rounds that did not come, the coordinator is said to be away."""
+"""Number of missed rounds after which the coordinator counts as absent."""
 
 FIRST: Final = 10
-"""Waiting jobs that are listed."""
+"""Number of waiting jobs that are listed."""
 
 
 class TenantStanding(NamedTuple):
@@ -49,7 +49,7 @@ class RunningLease(NamedTuple):
     tenant: str
     gpus: int
     lease: int  #: its number among the job's leases, from 1
-    left: float  #: time until it ends [s], below 0 if a round is late; infinite if it lasts to the end of the job
+    left: float  #: time until it ends [s], below 0 if a round is late; infinite if it lasts until the job ends
 
 
 class WaitingJob(NamedTuple):
@@ -59,11 +59,11 @@ class WaitingJob(NamedTuple):
     tenant: str
     gpus: int
     rho: float  #: GPU-time over fair GPU-time, NaN if it was owed nothing yet
-    waited: float  #: since it came, or since it lost its last lease [s]
+    waited: float  #: time since it came or lost its last lease [s]
 
 
 class Status(NamedTuple):
-    """How things stand."""
+    """The state of the partition at the last round."""
 
     time: float  #: of the last round, seconds since 1970
     age: float  #: [s]
@@ -72,28 +72,28 @@ class Status(NamedTuple):
     policy: str
     parameters: dict[str, Any]
     gpus: int
-    free: int  #: that a lease can have
+    free: int  #: available for leases
     since: float  #: second 0 of the accounts, seconds since 1970
     tenants: tuple[TenantStanding, ...]
-    leases: tuple[RunningLease, ...]  #: who is next to go first
+    leases: tuple[RunningLease, ...]  #: the next to end first
     waiting: tuple[WaitingJob, ...]  #: in order of submission
-    failed: int  #: rounds that an error of the coordinator cost, since the state was begun
-    failed_at: float  #: the last of them, seconds since 1970, 0 if there is none
+    failed: int  #: rounds that failed by an error in the coordinator, since the state was begun
+    failed_at: float  #: time of the last failed round, seconds since 1970, 0 if there is none
     failure: str  #: its error
-    rounds: int  #: that were had, since the state was begun
-    rounds_seconds: float  #: all of them together [s]
-    round_seconds: float  #: the last one [s]
+    rounds: int  #: number of rounds since the state was begun
+    rounds_seconds: float  #: their total duration [s]
+    round_seconds: float  #: duration of the last round [s]
 
 
 def status(config: Config, now: float | None = None) -> Status:
-    """Read the state at `now` [s since 1970], the time of this call if not given.
+    """Read the state at `now` [s since 1970], by default the time of this call.
 
-    An `InputError` says that there is no state, or nothing in it, or that it cannot be read.
+    `InputError` if there is no state, if it is empty, or if it cannot be read.
     """
     with closing(open_to_read(config.state)) as db:
         state, failed, had = read_state(db), failures(db), rounds_had(db)
     if state is None:
-        raise InputError(f"{config.state}: no round was written yet")
+        raise InputError(f"{config.state}: no round has been written yet")
     now = time.time() if now is None else now
     saved = state.accounts
     accounts = Accounts(config.policy, config.interval, int(saved.clock[0].gpus), config.weights, saved)
@@ -138,7 +138,7 @@ def status(config: Config, now: float | None = None) -> Status:
 
 
 def as_text(found: Status, most: int | None = None) -> str:
-    """Write it as tables, with the first `most` leases, or all of them."""
+    """Format the status as tables, with the first `most` leases, or all of them."""
     held = sum(tenant.held for tenant in found.tenants)
     parameters = ", ".join(f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in found.parameters.items())
     lines = [
@@ -170,7 +170,7 @@ def as_text(found: Status, most: int | None = None) -> str:
 
 
 def as_records(found: Status) -> dict[str, Any]:
-    """The same for a program: names as Slurm has them, None for what is infinite or undefined."""
+    """Return the status for a program: Slurm's names; None for values that are infinite or undefined."""
     lists = {name: [_record(row) for row in getattr(found, name)] for name in ("tenants", "leases", "waiting")}
     return _record(found) | lists
 
@@ -180,7 +180,7 @@ def _record(row: Any) -> dict[str, Any]:
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
-    """Columns as wide as they have to be; job and tenant to the left, numbers to the right."""
+    """Format columns as wide as needed; job and tenant to the left, numbers to the right."""
     cells = [[printable(value) for value in row] for row in rows]
     if not cells:
         return []
@@ -197,7 +197,7 @@ def _ratio(rho: float) -> str:
 
 
 def _heading(rows: Sequence[Any], listed: Sequence[Any], what: str, order: str) -> str:
-    """How many there are, in which order, and how many of them are listed."""
+    """Return how many rows there are, in which order, and how many of them are listed."""
     if not rows:
         return f"no {what}s"
     first = f" (the first {len(listed)})" if len(listed) < len(rows) else ""

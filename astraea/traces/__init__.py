@@ -1,1 +1,1 @@
-"""Workloads: what a trace is, readers of public formats, synthetic traces, downloads."""
+"""Workloads: the trace, readers of public formats, synthetic traces, downloads."""

@@ -1,4 +1,4 @@
-"""The columns of a trace: what each must be, and the sentence for the first row that is not."""
+"""The columns of a trace: their rules, and the message for the first row that breaks one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from astraea.core.errors import InputError
 from astraea.core.text import printable
 
 STATES: Final = ("completed", "cancelled", "failed", "unknown")
-"""How a job ended in the recorded trace; unknown where the source does not tell. It does not change a simulation."""
+"""End of a job in the recorded trace; unknown if the source does not give it. It does not affect a simulation."""
 
 MAX_TIME: Final = 1e10
-"""Largest time that is accepted [s] (317 years): anything above is a wrong unit."""
+"""Largest accepted time [s] (317 years): a larger value has the wrong unit."""
 
 MAX_DEMAND: Final = 1_000_000
-"""Largest gang that is accepted [GPU]."""
+"""Largest accepted gang [GPU]."""
 
 #: column -> default; a column without a default must be given
 OPTIONAL: Final[dict[str, Any]] = {
@@ -41,17 +41,17 @@ DETAILS: Final[dict[str, Any]] = {
     "cpus": np.nan, "memory": np.nan, "nodes": np.nan, "node_list": "", "reason": "", "flags": "", "priority": np.nan,
     "restarts": np.nan,
 }  # fmt: skip
-"""What a log tells of a job beside the columns of a trace.
+"""Information of a log about a job beyond the columns of a trace.
 
-Text is categorical. `gpus`, `cpus`, `memory` [MB] and `gpu_type` (several with commas between) are what was asked for,
-`nodes` how many it had; `node_list` is in Slurm's notation, `n[1-3,7]`. `reason` is the last one for which it waited,
-`flags` say which scheduler started it, with commas between.
+Text is categorical. `gpus`, `cpus`, `memory` [MB] and `gpu_type` (comma-separated) are what the job asked for, `nodes`
+is the number that it got; `node_list` is in Slurm's notation, `n[1-3,7]`. `reason` is the last reason for which it
+waited; `flags` (comma-separated) say which scheduler started it.
 """
 
 REQUIRED: Final = ("job_id", "tenant", "demand", "submit_time", "duration")
 
 Rule = tuple[str, Callable[[FloatArray], BoolArray]]
-"""What is expected of a column of numbers, in words, and the test."""
+"""Expected values of a column of numbers, in words, and the test for them."""
 
 TIME: Final[Rule] = (f"a time of at least 0 and at most {MAX_TIME:g} s", lambda v: (v >= 0) & (v <= MAX_TIME))
 POSITIVE: Final[Rule] = ("a number above 0", lambda v: (v > 0) & np.isfinite(v))
@@ -59,7 +59,7 @@ SPEED: Final[Rule] = ("a speed above 0 and at most 1", lambda v: (v > 0) & (v <=
 
 
 def gpus(least: int) -> Rule:
-    """What a number of GPUs must be."""
+    """Return the rule for a number of GPUs of at least `least`."""
     return (
         f"a whole number of GPUs from {least} to {MAX_DEMAND}",
         lambda v: (v >= least) & (v <= MAX_DEMAND) & (np.floor(v) == v),
@@ -79,8 +79,8 @@ _NUMBERS: Final[dict[str, Rule]] = {
 
 
 def rank(ids: npt.NDArray[np.object_]) -> npt.NDArray[np.intp]:
-    """Position of each identifier in natural order: runs of digits count by their value."""
-    if all(map(str.isdecimal, ids)):  # as of a synthetic trace
+    """Return the position of each identifier in natural order: runs of digits count by their value."""
+    if all(map(str.isdecimal, ids)):  # as in a synthetic trace
         keys: list[Any] = [(int(i), i) for i in ids]
     else:
         keys = [([int(p) if p.isdecimal() else p for p in re.split(r"(\d+)", i)], i) for i in ids]
@@ -88,7 +88,7 @@ def rank(ids: npt.NDArray[np.object_]) -> npt.NDArray[np.intp]:
 
 
 def job_order(submit_time: FloatArray, ids: npt.NDArray[np.object_]) -> npt.NDArray[np.intp]:
-    """Rows in order of `(submit_time, rank of the identifier)`; only rows that came together are ranked."""
+    """Return rows in order of `(submit_time, rank of the identifier)`; only rows with equal times are ranked."""
     order = np.argsort(submit_time, kind="stable")
     same = np.diff(submit_time[order]) == 0
     tied = np.append(same, False) | np.insert(same, 0, False)
@@ -98,7 +98,7 @@ def job_order(submit_time: FloatArray, ids: npt.NDArray[np.object_]) -> npt.NDAr
 
 
 class Places(Sequence[str]):
-    """Places of `n` rows, for messages; `of` gives the one of a row when it is asked for."""
+    """Locations of `n` rows, for messages; `of` gives that of one row on demand."""
 
     def __init__(self, n: int, of: Callable[[int], str]) -> None:
         self.n, self.of = n, of
@@ -115,7 +115,7 @@ class Places(Sequence[str]):
 def tenant_table(
     tenant: npt.NDArray[np.object_], weights: dict[str, float] | None, where: Sequence[str], name: str
 ) -> tuple[tuple[str, ...], FloatArray]:
-    """Names in alphabetical order and their weights, checked against the jobs."""
+    """Return tenant names in alphabetical order and their weights, checked against the jobs."""
     if weights is None:
         names = tuple(sorted(set(tenant)))
         return names, np.ones(len(names))
@@ -124,27 +124,27 @@ def tenant_table(
     lacking = next((row for row, t in enumerate(tenant) if t not in weights), None)
     if lacking is not None:
         known = ", ".join(map(printable, sorted(weights)))
-        raise InputError(f"{where[lacking]}: tenant {tenant[lacking]!r} has no weight; those are named: {known}")
+        raise InputError(f"{where[lacking]}: tenant {tenant[lacking]!r} has no weight; weights are given for {known}")
     names = tuple(sorted(weights))
     return names, np.array([float(weights[t]) for t in names])
 
 
 def checked_columns(jobs: pd.DataFrame, name: str, where: Sequence[str]) -> dict[str, Any]:
-    """Every column in its final type, or the first offence as a sentence."""
+    """Return every column in its final type; `InputError` for the first invalid value."""
     missing = [c for c in REQUIRED if c not in jobs.columns]
     if missing:
         raise InputError(f"{name}: column {missing[0]!r} is missing; found {', '.join(map(str, jobs.columns))}")
     unknown = [c for c in jobs.columns if c not in REQUIRED and c not in OPTIONAL]
     if unknown:
         known = ", ".join((*REQUIRED, *OPTIONAL))
-        raise InputError(f"{name}: column {unknown[0]!r} is not known; known are {known}")
+        raise InputError(f"{name}: unknown column {unknown[0]!r}; expected some of {known}")
     if len(jobs) == 0:
         raise InputError(f"{name}: there is no job in it")
     out: dict[str, Any] = {}
     for c in ("job_id", "tenant", "user", "state"):
         given = jobs[c] if c in jobs else jobs["tenant"] if c == "user" else pd.Series(OPTIONAL[c], index=jobs.index)
         texts = [str(v).strip() for v in given]
-        if c != "job_id":  # a name is in memory once, not once for each job
+        if c != "job_id":  # each name is in memory once, not once per job
             kept: dict[str, str] = {}
             texts = [kept.setdefault(text, text) for text in texts]
         out[c] = np.array(texts, dtype=object)
@@ -161,7 +161,7 @@ def checked_columns(jobs: pd.DataFrame, name: str, where: Sequence[str]) -> dict
 
 
 def refuse(bad: Any, values: Any, column: str, where: Sequence[str], expected: str) -> None:
-    """Raise `InputError` for the first bad row with its place, column and value, and say how many there are."""
+    """Raise `InputError` for the first bad row with its place, column and value, and the number of other bad rows."""
     rows = np.flatnonzero(bad)
     if len(rows) == 0:
         return
@@ -171,10 +171,10 @@ def refuse(bad: Any, values: Any, column: str, where: Sequence[str], expected: s
 
 
 def shown(value: Any) -> str:
-    """Show a value that is refused."""
+    """Return a refused value as text for a message."""
     return f'"{printable(value)}"' if isinstance(value, str) else f"{value}"
 
 
 def refuse_others(values: Any, allowed: Collection[str], column: str, where: Sequence[str]) -> None:
-    """Raise `InputError` for the first row whose text is none of these."""
+    """Raise `InputError` for the first row whose text is not one of `allowed`."""
     refuse(~np.isin(values.astype(str), list(allowed)), values, column, where, f"one of {', '.join(allowed)}")

@@ -1,4 +1,4 @@
-"""What a trace is like: the numbers of [Ye2022] §3, as pure functions of a `Trace`."""
+"""Statistics of a trace: the numbers of [Ye2022] §3, as pure functions of a `Trace`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def running_time_table(trace: Trace) -> pd.Series[float]:
 
 
 def user_shares(trace: Trace) -> pd.Series[float]:
-    """Share of GPU service time of the top 1, 5, 20 % of users (at least one user each) [%]."""
+    """Share of GPU service time of the top 1, 5 and 20 % of users (at least one user each) [%]."""
     by_user = pd.Series(trace.gpu_time).groupby(trace.user).sum()
     sums = by_user.sort_values(ascending=False, kind="stable").to_numpy(dtype=np.float64)
     heads = {p: sums[: max(1, round(len(sums) * p / 100))] for p in (1, 5, 20)}
@@ -38,7 +38,7 @@ def user_shares(trace: Trace) -> pd.Series[float]:
 def burstiness(counts: FloatArray) -> pd.Series[float]:
     """Variance over mean of hourly counts (Fano factor; a Poisson process has 1), and their autocorrelation.
 
-    Named `fano`, `lag_1h`, `lag_24h`; NaN where the counts are too few or constant.
+    Named `fano`, `lag_1h`, `lag_24h`; NaN if the counts are too few or constant.
     """
     mean = counts.mean() if len(counts) else 0.0
     fano = float(counts.var() / mean) if mean > 0 else np.nan
@@ -46,24 +46,24 @@ def burstiness(counts: FloatArray) -> pd.Series[float]:
 
 
 def offered_load(trace: Trace) -> float:
-    """GPUs that the jobs would keep busy: GPU service time over the time of submissions (NaN below 1 s) [GPU]."""
+    """Number of GPUs that the jobs would keep busy: GPU service time over submission span (NaN below 1 s) [GPU]."""
     return float(trace.gpu_time.sum() / trace.span) if trace.span >= 1 else float("nan")
 
 
 def served_load(trace: Trace) -> float:
-    """GPUs that would be busy on average until the last submission if nobody had to wait [GPU].
+    """Average number of busy GPUs until the last submission if no job had to wait [GPU].
 
-    As `offered_load`, without the part of each job that would run after the last submission; over 1 s at least.
+    Like `offered_load`, without the part of each job that would run after the last submission; over at least 1 s.
     """
     served = np.minimum(trace.duration, trace.span - trace.submit_time)
     return float(trace.demand @ served) / max(trace.span, 1.0)
 
 
 def suitable_nodes(trace: Trace, gpus_per_node: int = 8) -> int:
-    """Return the nodes for an offered load of 1, or more where the tenants' quotas would not hold 99 % of the gangs."""
+    """Return the nodes for an offered load of 1, or more if 99 % of the gangs would not fit their tenants' quotas."""
     whole = trace.demand * trace.tenant_weight.sum() / trace.tenant_weight[trace.tenant]
     largest = float(np.quantile(whole, 0.99, method="higher"))
-    gpus = float(np.fmax(offered_load(trace), largest))  # the load of one moment is NaN
+    gpus = float(np.fmax(offered_load(trace), largest))  # the load is NaN if all jobs come at once
     return max(1, math.ceil(gpus / gpus_per_node - 1e-9))
 
 
@@ -73,7 +73,7 @@ def describe(trace: Trace) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns `statistic`, `value`, `unit`; NaN where the trace does not tell.
+        Columns `statistic`, `value`, `unit`; NaN if the trace does not have the data.
     """
     rows: list[tuple[str, float, str]] = [
         ("jobs", len(trace), "1"),
@@ -125,7 +125,7 @@ def exclusion_reasons(trace: Trace) -> pd.Series[int]:
 
 
 def describe_text(trace: Trace) -> str:
-    """Write what `astraea describe` prints: what was read, what was set aside and why, the table."""
+    """Format the output of `astraea describe`: what was read, what was set aside and why, the table."""
     lines = [f"{trace.name}: {len(trace)} jobs of {len(trace.tenants)} tenants in {trace.span / DAY:.1f} days"]
     if trace.origin is not None:
         lines[0] += f" from {trace.origin}"
@@ -150,5 +150,5 @@ def _shown(value: float) -> str:
 
 
 def _percent(which: Any) -> float:
-    """Share of true entries [%]; NaN of none."""
+    """Share of true entries [%]; NaN for an empty array."""
     return 100.0 * float(np.mean(which)) if len(which) else float("nan")

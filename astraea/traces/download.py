@@ -1,4 +1,4 @@
-"""Real workloads from their public homes: download, check and unpack in a temporary folder, then publish."""
+"""Downloads of real workloads: fetched, checked and unpacked in a temporary folder, then published."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from astraea.core.progress import progress
 from astraea.traces.sources import RAW, SOURCES, File, Source
 
 ATTEMPTS: Final = 3
-"""How often a download that fails is tried before it is given up."""
+"""Attempts at a download before it is given up."""
 
 
 def fetch(name: str, folder: str | Path = RAW) -> Path:
-    """Download one of `SOURCES` into the folder `folder/name`, unless it is there already, complete and unchanged.
+    """Download one of `SOURCES` into `folder/name`, unless it is already there, complete and unchanged.
 
-    Whatever goes wrong with the name, the server, the content or the disk is an `InputError`, and leaves nothing.
+    `InputError` if the name, the server, the content or the disk fails; nothing is left behind.
     """
     if name not in SOURCES:
         raise InputError(f"unknown workload {name!r}; expected one of {', '.join(SOURCES)}")
     source, target = SOURCES[name], Path(folder) / name
     if source.by_hand:
-        raise InputError(f"{name}: the address of its files is not known; get it from {source.by_hand}")
+        raise InputError(f"{name}: the addresses of its files are unknown; download it by hand from {source.by_hand}")
     if _is_complete(source, target):
         print(f"{name}: already in {target}", file=sys.stderr)
         return target
@@ -43,13 +43,13 @@ def fetch(name: str, folder: str | Path = RAW) -> Path:
         size = f"{source.size / 1e9:.2f} GB"
         print(f"{name}: {source.title}{f', {size}' if source.size else ''}", file=sys.stderr)
         if source.untried:
-            print(f"{name}: this download was never tried; its address is one that others wrote down", file=sys.stderr)
+            print(f"{name}: this download is untested; its address comes from other people's notes", file=sys.stderr)
         free = shutil.disk_usage(work).free
         if free < source.size:
-            raise InputError(f"{name}: needs {size}, but its disk has only {free / 1e9:.2f} GB left")
+            raise InputError(f"{name}: needs {size}, but the disk has only {free / 1e9:.2f} GB left")
         for file in source.files:
             if not (file.sha256 or file.git_blob or source.members):
-                print(f"{name}: {file.name} has no published checksum; only its form is checked", file=sys.stderr)
+                print(f"{name}: {file.name} has no published checksum; only its format is checked", file=sys.stderr)
             path = _download(name, f"{source.host}/{file.path}", file, work)
             if source.keep:
                 unpack(path, work, source.keep)
@@ -62,7 +62,7 @@ def fetch(name: str, folder: str | Path = RAW) -> Path:
 
 
 def _download(name: str, url: str, file: File, folder: Path) -> Path:
-    """Download one file into `folder`, with its checksum checked; a download that fails is repeated."""
+    """Download one file into `folder` and check its checksum; a failed download is repeated."""
     pooch.get_logger().setLevel("WARNING")
     store = pooch.Pooch(
         folder, "", {file.name: file.sha256 or None}, urls={file.name: url}, retry_if_failed=ATTEMPTS - 1
@@ -76,7 +76,7 @@ def _download(name: str, url: str, file: File, folder: Path) -> Path:
         problem = f"the content of {url} does not match its git object id"
     except requests.HTTPError as error:
         status = "nothing" if error.response is None else error.response.status_code
-        problem = f"the server answers {status} for {url}"
+        problem = f"the server answered {status} for {url}"
     except requests.exceptions.ChunkedEncodingError:
         problem = f"the download of {url} broke off"
     except (requests.ConnectionError, requests.Timeout):
@@ -89,9 +89,9 @@ def _download(name: str, url: str, file: File, folder: Path) -> Path:
 
 
 def unpack(archive: Path, folder: Path, keep: Sequence[str]) -> None:
-    """Take the files of these names, or patterns, out of a zip or tar archive, without its top folder.
+    """Extract the files with these names, or patterns, from a zip or tar archive, without its top folder.
 
-    `InputError` if it is damaged, holds a link or device of such a name, or any path that is absolute or goes up.
+    `InputError` if it is damaged, has a link or device with such a name, or any path that is absolute or goes up.
     """
 
     def place(member: str) -> str:
@@ -122,7 +122,7 @@ def unpack(archive: Path, folder: Path, keep: Sequence[str]) -> None:
 
 
 def _is_complete(source: Source, folder: Path) -> bool:
-    """Tell whether a published folder is still whole; checksums are of use only where no archive was unpacked."""
+    """Return whether a published folder is complete; checksums help only if no archive was unpacked."""
     try:
         source.check(folder)
     except InputError:

@@ -1,4 +1,4 @@
-"""A workload by name: synthetic, downloaded, or a path."""
+"""Workloads by name: synthetic, downloaded, or a path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from astraea.traces.synthetic import SYNTHETIC, synthesize
 from astraea.traces.trace import Trace
 
 FETCHED: Final = {workload: download for download, source in SOURCES.items() for workload in source.workloads}
-"""Names of downloaded workloads, and of the download that each is in."""
+"""Names of downloaded workloads, and the download that contains each."""
 
 
 def named_trace(
@@ -31,18 +31,18 @@ def named_trace(
     strict: bool = False,
     seed: int = 0,
 ) -> Trace:
-    """Make or read the trace that a user named: one of `SYNTHETIC`, which `seed` is for, of `FETCHED`, or a path.
+    """Make or read the trace that a user named: one of `SYNTHETIC` (made from `seed`), of `FETCHED`, or a path.
 
-    The others are of a path, as in `read_trace`; weights of a downloaded workload too.
+    The other arguments are for a path, as in `read_trace`; `weights` also for a downloaded workload.
     """
     text = str(source)
     is_fetched = text in FETCHED and not Path(text).exists()
     if (text in SYNTHETIC or is_fetched) and (any((format, time_unit, tenant, columns)) or resource != GPU):
-        says = "the form of this workload is known, so no format, time unit, tenant, columns or resource can be given"
-        raise InputError(f"{text}: {says}")
+        says = "is a built-in workload: do not give format, time unit, tenant, columns or resource"
+        raise InputError(f"{text} {says}")
     if text in SYNTHETIC:
         if weights is not None:
-            raise InputError(f"{text}: a synthetic trace has tenant weights of its own, so none can be given")
+            raise InputError(f"{text}: a synthetic trace has its own tenant weights: do not give any")
         return synthesize(text, seed)
     path = workload_path(text)
     if path is None or not is_fetched:
@@ -55,10 +55,10 @@ def named_trace(
 
 
 def _part(trace: Trace, start: int, end: int, ties: Sequence[Sequence[int]]) -> Trace:
-    """The jobs from second `start` to before `end`: `w2`, which ASTRAEA's authors' program was given.
+    """Return the jobs from second `start` until before `end`: `w2`, the input of the authors' program for ASTRAEA.
 
-    A third of its sharing losses depend on the order of jobs submitted in the same second, which files do not have:
-    `ties` is that of the program's input.
+    A third of its sharing losses depend on the order of jobs submitted in the same second, which the files do not give:
+    `ties` is the order in the program's input.
     """
     order = np.lexsort((trace.tenant, trace.submit_time))
     begin = int(np.searchsorted(trace.submit_time[order], start))
@@ -69,9 +69,9 @@ def _part(trace: Trace, start: int, end: int, ties: Sequence[Sequence[int]]) -> 
 
 
 def workload_path(source: str | Path) -> Path | None:
-    """Where a real workload lies, `source` as in `named_trace`; None for a synthetic one.
+    """Return the path of a real workload, `source` as in `named_trace`; None for a synthetic one.
 
-    Downloads are looked for here and in the checkout; `InputError` if it is not there.
+    Downloads are looked up in the working folder and in the checkout; `InputError` if the workload is not there.
     """
     text = str(source)
     if Path(text).exists():
@@ -80,7 +80,7 @@ def workload_path(source: str | Path) -> Path | None:
         return None
     if text not in FETCHED:
         known = ", ".join((*SYNTHETIC, *FETCHED))
-        raise InputError(f"{text}: there is no such file or folder, and no workload of that name; known are {known}")
+        raise InputError(f"{text}: no such file or folder, and not a workload; expected one of {known}")
     download = FETCHED[text]
     inside = SOURCES[download].workloads[text]
     for root in (Path(), Path(__file__).resolve().parents[2]):

@@ -1,4 +1,4 @@
-"""Slurm's accounts and qualities of service: ``sacctmgr dump``, ``sacctmgr show assoc tree|qos -P``, ``sshare -P -a``.
+"""Slurm's accounts and qualities of service, from ``sacctmgr dump``, ``show assoc tree|qos -P`` and ``sshare -P -a``.
 
 Source: the manual pages of sacctmgr and sshare (slurm.schedmd.com/sacctmgr.html). Names of fields are in small letters,
 without blanks: ``grptres``, ``maxtrespu``.
@@ -22,16 +22,16 @@ _SHORT: Final = {
     "maxtresperaccount": "maxtrespa", "maxjobsperaccount": "maxjobspa", "maxtresperjob": "maxtres",
     "parentname": "parent", "rawusage": "usage",
 }  # fmt: skip
-"""Names that the same field has elsewhere, and that of `Association.fields` and `Accounts.qos`."""
+"""Other names of fields, and their name in `Association.fields` and `Accounts.qos`."""
 
 
 class Association(NamedTuple):
-    """An account (`user` is ""), or a user in an account, maybe in one partition only."""
+    """An account (`user` is ""), or a user in an account, possibly in one partition only."""
 
     account: str
     user: str
     partition: str
-    parent: str  #: of an account, the one above; "" of the root
+    parent: str  #: the account above an account; "" for the root
     fields: Fields
 
     @property
@@ -42,7 +42,7 @@ class Association(NamedTuple):
 
 
 class Accounts(NamedTuple):
-    """Associations, an account before what is in it, and qualities of service by name."""
+    """Associations, each account before its members, and qualities of service by name."""
 
     associations: list[Association]
     qos: dict[str, Fields]
@@ -50,7 +50,7 @@ class Accounts(NamedTuple):
 
 
 def read_accounts(path: Path) -> Accounts | None:
-    """Read a file of accounts or of qualities of service; None if it is something else."""
+    """Read a file of accounts or qualities of service; None if it is something else."""
     text = read_text(path)
     if re.search(r"^(Cluster|Account|Parent|User|QOS) - ", text, re.M):
         return _read_dump(path, text)
@@ -66,7 +66,7 @@ def read_accounts(path: Path) -> Accounts | None:
 
 
 def _field(name: str) -> str:
-    """The name of a field, as we have it."""
+    """Return our name of a field."""
     short = re.sub(r"\W", "", name.lower())
     return _SHORT.get(short, short)
 
@@ -121,9 +121,9 @@ def _read_associations(path: Path, names: list[str], lines: list[str]) -> Accoun
 
 
 def shares_in_the_whole(accounts: Accounts) -> dict[str, float]:
-    """Return what the users of each account have of the whole together, by the shares of all levels; sums to 1.
+    """Return the share of each account's users in the whole, from the shares at all levels; sums to 1.
 
-    The user root, who is in every tree and runs nothing, has none.
+    The user root, which is in every tree and runs nothing, has none.
     """
     below: dict[str, list[Association]] = {}
     for a in accounts.associations:
@@ -148,6 +148,6 @@ def shares_in_the_whole(accounts: Accounts) -> dict[str, float]:
 
 
 def is_flat(accounts: Accounts) -> bool:
-    """Whether no account is below another one than the root, as where a file does not tell parents."""
+    """Return whether all accounts are right below the root, as in a file that gives no parents."""
     return all(a.user or a.parent in ("", ROOT) for a in accounts.associations)
 

@@ -1,7 +1,7 @@
-"""Slurm's configuration: ``slurm.conf`` with the files that it includes, or what ``scontrol show`` prints of it.
+"""Slurm's configuration: ``slurm.conf`` with its included files, or the output of ``scontrol show``.
 
-Read are ``scontrol show config``, ``show nodes`` and ``show partition`` as well. Source: the manual pages of slurm.conf
-and scontrol (slurm.schedmd.com/slurm.conf.html). Names are case-insensitive, and kept in lower case.
+``scontrol show config``, ``show nodes`` and ``show partition`` can be read. Source: the manual pages of slurm.conf
+and scontrol (slurm.schedmd.com/slurm.conf.html). Names are case-insensitive and are stored in lower case.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from astraea.traces.slurm_words import hosts_of
 Fields = Mapping[str, str]
 
 LISTED: Final = ("nodename", "partitionname", "nodeset")
-"""First words of the lines that are about one thing of several."""
+"""First words of lines that describe one of several things."""
 
 IGNORED: Final = ("frontendname", "downnodes", "switchname", "mapreduceplugin")
-"""First words of lines that have no part in scheduling."""
+"""First words of lines that do not affect scheduling."""
 
 _SETTING: Final = re.compile(r"([\w./:\[\]-]+?)[ \t]*[-+*/]?=[ \t]*(\"[^\"]*\"|[^\s\"]*)")
 _SHOWN: Final = re.compile(r"^(\S+)\s+= ?(.*)$")
@@ -45,7 +45,7 @@ class Conf(NamedTuple):
 def read_conf(path: Path) -> Conf | None:
     """Read a file of Slurm's configuration; None if it is something else.
 
-    A line that cannot be read is told in `Conf.unread`. `InputError` if the file cannot be read at all.
+    Lines that cannot be read are listed in `Conf.unread`. `InputError` if the file cannot be read at all.
     """
     text = read_text(path)
     found = Conf({}, {}, {}, {}, [])
@@ -76,13 +76,13 @@ def _read_file(found: Conf, path: Path, text: str, defaults: dict[str, dict[str,
         wanted = Path(include[1].strip().strip('"').replace("%c", found.settings.get("clustername", "%c")))
         at = next((file for file in (path.parent / wanted, path.parent / wanted.name) if file.is_file()), None)
         if at is None or depth == _INCLUDES:
-            found.unread.append(f"{where}: {printable(wanted)} is included and not beside {path.name}")
+            found.unread.append(f"{where}: the included file {printable(wanted)} is not in the folder of {path.name}")
         else:
             _read_file(found, at, read_text(at), defaults, depth + 1)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield lines with their numbers, without comments, joined where one ends in a backslash."""
+    """Yield lines with their numbers, without comments; a line that ends in a backslash is joined to the next."""
     kept, first = "", 0
     for number, raw in enumerate(text.splitlines(), 1):
         line = re.sub(r"(?<!\\)#.*", "", raw).rstrip()
@@ -116,9 +116,9 @@ def _read_line(found: Conf, line: str, defaults: dict[str, dict[str, str]], wher
 
 
 def seconds(text: str, name: str, unit: float = MINUTE) -> float:
-    """Read a time of Slurm [s]; a number alone is in `unit`, 0 and words such as INFINITE are infinite.
+    """Read a time of Slurm [s]; a plain number is in `unit`, 0 and words such as INFINITE mean infinity.
 
-    ``5-0`` is five days, ``0:10:00`` ten minutes; ``300 sec`` is as ``scontrol show config`` writes it.
+    ``5-0`` is five days, ``0:10:00`` ten minutes; ``300 sec`` is the form of ``scontrol show config``.
     """
     text = text.strip()
     if plain := re.fullmatch(r"(\d+) ?(sec|min)s?", text):
@@ -139,7 +139,7 @@ def seconds(text: str, name: str, unit: float = MINUTE) -> float:
 def resources(text: str, weights: bool = False) -> dict[str, float]:
     """Read a list such as ``cpu=8,mem=4G,gres/gpu:a100=2``; memory in MB, weights (``CPU=0.5,Mem=0.25G``) per MB.
 
-    Names are in small letters, but for those of generic resources. What has no number is left out.
+    Names are in lower case, except those of generic resources. Entries without a number are left out.
     """
     units, found = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}, {}
     for part in text.strip("'\"").split(","):

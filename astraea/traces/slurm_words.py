@@ -1,4 +1,4 @@
-"""Words that Slurm's queue and its accounting have in common: states of jobs, numbers, and GPUs in lists of resources.
+"""Words common to Slurm's queue and accounting: states of jobs, numbers, and GPUs in lists of resources.
 
 Source: the manual pages of squeue and sacct (slurm.schedmd.com).
 """
@@ -12,31 +12,31 @@ from typing import Any, Final
 WAITING: Final = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD", "CONFIGURING")
 RUNNING: Final = ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT")
 REQUEUED: Final = ("REQUEUED", "PREEMPTED", "NODE_FAIL", "BOOT_FAIL", "REVOKED")
-"""States in which a run has ended, after which the job may run again."""
+"""States that end a run and after which the job may run again."""
 
 ENDED: Final = {
     "COMPLETED": "completed", "CANCELLED": "cancelled", "FAILED": "failed", "TIMEOUT": "failed",
     "OUT_OF_MEMORY": "failed", "DEADLINE": "failed", "LAUNCH_FAILED": "failed", "RECONFIG_FAIL": "failed",
 }  # fmt: skip
-"""States in which a job has ended, and what a trace calls them."""
+"""States in which a job has ended, and the state in a trace."""
 
 STATES: Final = (*WAITING, *REQUEUED, *RUNNING, *ENDED)
 
 MOST_NODES: Final = 100_000
-"""Names that one list may be short for."""
+"""Most names that one list of nodes may stand for."""
 
 _NO_VALUE: Final = tuple(2**bits - k for bits in (32, 64) for k in (1, 2))
-"""Slurm's infinite, and its no value, where the JSON does not say so."""
+"""Slurm's infinity and missing value in JSON that does not mark them."""
 
 GPU: Final = "gres/gpu"
-"""What Slurm calls GPUs in a list of resources."""
+"""Slurm's name for GPUs in a list of resources."""
 
 
 @lru_cache(4096)
 def count_of(tres: str, resource: str = GPU) -> int:
-    """Return how much of a resource is in a list, ``cpu=8,gres/gpu:a100=4``; 0 if it is not there.
+    """Return the amount of a resource in a list such as ``cpu=8,gres/gpu:a100=4``; 0 if it is not there.
 
-    Where there is no total of it, its types are added up.
+    If the list has no total, its types are added up.
     """
     found = {name: int(count) for name, _, count in (part.partition("=") for part in tres.split(","))
              if name.startswith(resource) and count.isascii() and count.isdecimal() and len(count) < 20}  # fmt: skip
@@ -49,12 +49,12 @@ def gpus_of(tres: str) -> int:
 
 
 _GRES: Final = re.compile(r"gpu(?::(?P<type>[^:,()]*[^\d:,()][^:,()]*))?(?::(?P<number>\d{1,9}))?(?:\([^)]*\))?")
-"""One entry of the lists of before Slurm 20.11, ``gpu:a100:4``, ``gpu:2`` or ``gpu``."""
+"""An entry of the lists before Slurm 20.11: ``gpu:a100:4``, ``gpu:2`` or ``gpu``."""
 
 
 @lru_cache(4096)
 def gres_of(gres: str, resource: str = GPU) -> int:
-    """Return the GPUs in ``gpu:a100:4,gpu:v100:2`` [GPU]; of one type if the resource is ``gres/gpu:a100``."""
+    """Return the GPUs in ``gpu:a100:4,gpu:v100:2`` [GPU]; those of one type if the resource is ``gres/gpu:a100``."""
     wanted = resource.removeprefix(GPU).removeprefix(":")
     found = [_GRES.fullmatch(part.removeprefix("gres:").removeprefix("gres/")) for part in gres.split(",")]
     return sum(int(m["number"] or 1) for m in found if m and wanted in ("", m["type"])) * resource.startswith(GPU)
@@ -69,7 +69,7 @@ def hosts_of(nodes: str) -> tuple[str, ...]:
         names = [""]
         for text, inside in re.findall(r"([^\[]*)(?:\[([^\]]*)\]?)?", part):
             numbers = _numbers(inside) if inside else [""]
-            if len(names) * len(numbers) > MOST_NODES:  # no cluster has so many
+            if len(names) * len(numbers) > MOST_NODES:  # no cluster has that many
                 return (nodes,)
             names = [name + text + number for name in names for number in numbers]
         found += names
@@ -77,7 +77,7 @@ def hosts_of(nodes: str) -> tuple[str, ...]:
 
 
 def _numbers(ranges: str) -> list[str]:
-    """Numbers of ``01-03,7``, with their leading zeros."""
+    """Return the numbers of ``01-03,7``, with their leading zeros."""
     found: list[str] = []
     for part in ranges.split(","):
         first, _, last = part.partition("-")
@@ -100,7 +100,7 @@ def number_of(value: Any) -> int | None:
 
 
 def state_of(value: Any) -> str:
-    """Read the state of a job in Slurm's JSON: since 23.02 a list, in which the more telling words come last."""
+    """Read the state of a job in Slurm's JSON: since 23.02 a list whose last words are more specific."""
     if not isinstance(value, list):
         return str(value)
     words = [str(word) for word in value]

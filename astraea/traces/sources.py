@@ -1,4 +1,4 @@
-"""What can be downloaded, from which public home, and how a file is known to be the right one."""
+"""Workloads that can be downloaded, their public homes, and checks that a file is the right one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from astraea.traces.readers.shares import read_shares
 from astraea.traces.readers.table import read_text
 
 RAW: Final = Path("data/raw")
-"""Where downloads go unless another folder is named."""
+"""Default folder of downloads."""
 
 @dataclass(frozen=True)
 class File:
-    """One file to download; a checksum is empty where the source publishes none."""
+    """A file to download; a checksum is empty if the source publishes none."""
 
     path: str
     sha256: str = ""
@@ -26,11 +26,11 @@ class File:
 
     @property
     def name(self) -> str:
-        """The file's own name."""
+        """The file's name without its folder."""
         return PurePosixPath(self.path).name
 
     def has_blob(self, path: Path) -> bool:
-        """Whether a file has the git object id that is published, if one is."""
+        """Return whether a file has the published git object id; true if none is published."""
         if not self.git_blob:
             return True
         content = path.read_bytes()
@@ -39,7 +39,7 @@ class File:
 
 @dataclass(frozen=True)
 class Source:
-    """What can be fetched under one name; the head of ``sources.toml`` says what each field is."""
+    """A download; the head of ``sources.toml`` describes each field."""
 
     title: str
     files: Sequence[File]
@@ -58,10 +58,10 @@ class Source:
     ties: Sequence[Sequence[int]] = ()
 
     def check(self, folder: Path) -> None:
-        """Raise `InputError` unless everything is in a finished folder and has the right form."""
+        """Raise `InputError` unless a finished folder is complete and in the right format."""
         missing = [name for name in self.holds if not any(folder.glob(name))]
         if missing:
-            raise InputError(f"the download does not hold {', '.join(missing)}")
+            raise InputError(f"the download does not contain {', '.join(missing)}")
         for name, sha256 in self.members.items():
             if hashlib.sha256((folder / name).read_bytes()).hexdigest() != sha256:
                 raise InputError(f"{name}: the content does not match its SHA-256")
@@ -75,4 +75,4 @@ SOURCES: Final = {
     name: Source(**(entry | {"files": [File(**file) for file in entry["files"]]}))
     for name, entry in tomllib.loads(Path(__file__).with_name("sources.toml").read_text("utf-8")).items()
 }
-"""Everything that `fetch` knows, by name."""
+"""Everything that `fetch` can download, by name."""

@@ -1,4 +1,4 @@
-"""A workload: validated, immutable columns of jobs and tenants, the only thing that a simulation reads."""
+"""A workload: validated, immutable columns of jobs and tenants; a simulation reads nothing else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from astraea.traces.tree import Tree
 
 
 def no_excluded_jobs() -> pd.DataFrame:
-    """An empty table of jobs that were set aside."""
+    """Return an empty table of jobs that were set aside."""
     return pd.DataFrame(columns=["job_id", "reason"], dtype=object)
 
 
@@ -35,49 +35,50 @@ class Trace:
     Attributes
     ----------
     name : str
-        What the trace is called in results and figures.
+        Name of the trace in results and figures.
     job_id : array of str, shape (n,)
         Unique. Ordered naturally: job 9 before job 10.
     tenant : int array, shape (n,)
         Index into `tenants`.
     user : array of str, shape (n,)
-        The person, or else the tenant.
+        The person; the tenant if unknown.
     demand : int array, shape (n,)
         GPUs of the gang [GPU], at least 1.
     submit_time : float array, shape (n,)
-        On the trace's clock, from 0 [s].
+        Time on the trace's clock, from 0 [s].
     duration : float array, shape (n,)
         Service needed when undisturbed [s], more than 0.
     weight : float array, shape (n,)
-        Share weight of the job inside its tenant, [Ye2022] Eq. 3.
+        Weight of the job within its tenant, [Ye2022] Eq. 3.
     state : array of str, shape (n,)
         One of `STATES`.
     queueing_delay : float array, shape (n,)
-        Recorded wait before the first start [s]; NaN where the source does not tell.
+        Recorded wait before the first start [s]; NaN if the source does not give it.
     sensitivity : float array, shape (n,)
         Speed of the job, in (0, 1], when its gang spans more nodes than it must.
     deadline : float array, shape (n,)
         Latest end that the user asked for, on the trace's clock [s]; NaN if none.
     time_limit : float array, shape (n,)
-        How long the user allowed the job to run, which backfill plans with [s]; NaN if without limit.
+        Limit that the user set on the job's running time, used by backfill [s]; NaN if none.
     tenants : tuple of str, shape (k,)
         Names, in alphabetical order.
     tenant_weight : float array, shape (k,)
         Contribution of each tenant, [Ye2022] Eq. 6.
     origin : Timestamp or None
-        Date and time of second 0, where the source tells.
+        Date and time of second 0, if the source gives it.
     history : Trace or None
-        Jobs submitted before second 0 (on a clock of their own), for estimators to learn from.
-    excluded_jobs : DataFrame, columns job_id, reason, and where a reader tells it line, detail, gpu_hours
-        What a reader found and could not use as a job: its line, or its number in a list; `detail`, what could not be
-        read, else ""; the GPU-time that it held [GPU-h], NaN if unknown or counted elsewhere. Of a Slurm log also
+        Jobs submitted before second 0 (on their own clock), from which estimators learn.
+    excluded_jobs : DataFrame, columns job_id, reason, and if a reader gives them line, detail, gpu_hours
+        Rows that a reader could not use as jobs: the line, or the number in a list; `detail`, the text that could not
+        be read, else ""; the GPU-time that it held [GPU-h], NaN if unknown or counted elsewhere. For a Slurm log also
         tenant, user, demand [GPU], submit_time [s], time_limit [s], partition, qos and priority.
     recorded : DataFrame or None, columns job_id, start, end
-        When each job held its GPUs, on the trace's clock [s]: a row per run, in order of start; where a log tells it.
+        Periods in which each job held its GPUs, on the trace's clock [s]: a row per run, in order of start; None if
+        the source does not give them.
     details : DataFrame or None, columns of `columns.DETAILS`
-        What else a log tells of each job, a row per job in the order of the trace. No part of the digest.
+        Further information of a log, a row per job in the order of the trace. Not part of the digest.
     tree : Tree or None
-        Queues above the tenants, with quotas, limits and priorities, where the shares have such.
+        Queues above the tenants, with quotas, limits and priorities, if the shares have them.
     """
 
     name: str
@@ -123,23 +124,23 @@ class Trace:
         details: pd.DataFrame | None = None,
         places: Sequence[str] | None = None,
     ) -> Trace:
-        """Check a table of jobs and make it a trace.
+        """Check a table of jobs and make a trace of it.
 
         Parameters
         ----------
         jobs : DataFrame
             Columns `job_id`, `tenant` (name), `demand`, `submit_time`, `duration`, and any of `columns.OPTIONAL`.
         details : DataFrame, optional
-            A row for each row of `jobs`, in their order.
+            One row per row of `jobs`, in the same order.
         weights : dict, optional
-            Weight of every tenant; all tenants that are named exist, with jobs or without. Equal weights if not given.
+            Weight of every tenant; every named tenant exists, with or without jobs. Equal weights by default.
         places : sequence of str, optional
-            Where each row came from (``"file.csv, line 7"``), for messages.
+            Location of each row (``"file.csv, line 7"``), for messages.
 
         Raises
         ------
         InputError
-            Names the row, the column, the value and what is expected.
+            With the row, the column, the value and what is expected.
         """
         where = places if places is not None else Places(len(jobs), lambda row: f"{name}, row {row}")
         columns = checked_columns(jobs, name, where)
@@ -156,19 +157,19 @@ class Trace:
             excluded_jobs=no_excluded_jobs() if excluded_jobs is None else excluded_jobs.reset_index(drop=True),
             recorded=recorded,
             details=None if details is None else details.iloc[order].reset_index(drop=True),
-            **{c: columns.pop(c)[order] for c in (*REQUIRED, *OPTIONAL) if c != "tenant"},  # each is there only once
+            **{c: columns.pop(c)[order] for c in (*REQUIRED, *OPTIONAL) if c != "tenant"},  # each in memory only once
         )
 
     @property
     def frame(self) -> pd.DataFrame:
-        """One row per job, tenants by name; a copy, in trace order."""
+        """A copy as a table in trace order: one row per job, tenants by name."""
         return self._frame.copy(deep=False)
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
         columns = {c: getattr(self, c) for c in (*REQUIRED, *OPTIONAL)}
         columns["tenant"] = np.array(self.tenants, dtype=object)[self.tenant]
-        return pd.DataFrame(columns, copy=True)  # a table may outlive its trace, and is written in place then
+        return pd.DataFrame(columns, copy=True)  # a table may outlive its trace and be written in place
 
     @property
     def span(self) -> float:
@@ -177,7 +178,7 @@ class Trace:
 
     @property
     def unreadable(self) -> pd.DataFrame:
-        """Rows of `excluded_jobs` that could not be read; the others are no jobs, or need no GPU."""
+        """Rows of `excluded_jobs` that could not be read; the others are not jobs, or need no GPU."""
         aside = self.excluded_jobs
         return aside[aside["detail"] != ""] if "detail" in aside else aside.head(0)
 
@@ -198,7 +199,7 @@ class Trace:
         return digest_of(**{name: getattr(self, name) for name in read}, history=history, **tree)
 
     def _take(self, rows: npt.NDArray[np.intp], **changes: Any) -> Trace:
-        """The trace of these rows, in their order; `changes` replace whole fields."""
+        """Return the trace of these rows, in their order; `changes` replace whole fields."""
         fields: dict[str, Any] = {c: getattr(self, c)[rows] for c in (*REQUIRED, *OPTIONAL)}
         if self.recorded is not None:
             fields["recorded"] = self.recorded[self.recorded["job_id"].isin(fields["job_id"])].reset_index(drop=True)
@@ -207,7 +208,7 @@ class Trace:
         return dataclasses.replace(self, **{**fields, **changes})
 
     def window(self, start: float, end: float) -> Trace:
-        """Jobs submitted in [start, end) seconds, clock set to 0 at `start`; what came before becomes `history`.
+        """Jobs submitted in [start, end) seconds, with the clock set to 0 at `start`; earlier jobs become `history`.
 
         `InputError` if the window is empty or its ends are in the wrong order.
         """
@@ -231,34 +232,34 @@ class Trace:
         )
 
     def head(self, n: int) -> Trace:
-        """The first `n` jobs by submission."""
+        """Return the first `n` jobs by submission."""
         if n < 1:
             raise InputError(f"{self.name}: head() needs at least 1 job, got {n}")
         return self._take(np.arange(min(n, len(self))))
 
     def scale_load(self, factor: float) -> Trace:
-        """The same jobs arriving `factor` times as fast, without recorded waits and runs."""
+        """Return the same jobs arriving `factor` times as fast, without recorded waits and runs."""
         number(factor, f"{self.name}: the load factor", above=0)
         late = self.deadline - self.submit_time
         submit = self.submit_time / factor
         return self._resubmitted(submit, deadline=submit + late)
 
     def in_rounds(self, interval: float) -> Trace:
-        """The same jobs in the same order, each submitted at the first round that sees it: `interval` seconds apart.
+        """Return the same jobs in the same order, each submitted at the next round, every `interval` seconds.
 
-        As workloads of [Ye2022] are "normalized" (§6.1.3): nobody waits for less than a round. Without recorded waits.
+        [Ye2022] "normalizes" workloads this way (§6.1.3): no job waits for part of a round. Without recorded waits.
         """
         number(interval, f"{self.name}: the time between rounds", above=0)
         submit = np.ceil(self.submit_time / interval) * interval
         return self._resubmitted(submit, name=f"{self.name}, in rounds of {interval:g} s")
 
     def _resubmitted(self, submit_time: FloatArray, **changes: Any) -> Trace:
-        """The same jobs at other submission times, for which no wait was recorded."""
+        """Return the same jobs at other submission times, without recorded waits."""
         unknown = np.full(len(self), np.nan)
         return dataclasses.replace(self, submit_time=submit_time, queueing_delay=unknown, recorded=None, **changes)
 
     def with_weights(self, weights: dict[str, float]) -> Trace:
-        """The same jobs under other tenant weights; every tenant of the trace must be named."""
+        """Return the same jobs with other tenant weights; every tenant of the trace must be named."""
         before = np.array(self.tenants, dtype=object)
         names, weight = tenant_table(before, weights, list(self.tenants), self.name)
         tenant = _positions(before, names)[self.tenant]
@@ -267,5 +268,5 @@ class Trace:
 
 
 def _positions(tenant: npt.NDArray[np.object_], names: tuple[str, ...]) -> IntArray:
-    """Index of each tenant into `names`."""
+    """Return the index of each tenant into `names`."""
     return pd.Index(names, dtype=object).get_indexer(pd.Index(tenant)).astype(np.int64)

@@ -1,4 +1,4 @@
-"""A tree of tenants: queues above them, with quota, limit and priority, as KAI, Slurm and Kueue have it."""
+"""A tree of tenants: queues above them with quota, limit and priority, as in KAI, Slurm and Kueue."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ import numpy as np
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.text import printable
 
-if TYPE_CHECKING:  # policies import this module, and need no table
+if TYPE_CHECKING:  # policies import this module and need no tables
     import pandas as pd
 
 
 class Tree(NamedTuple):
     """The k tenants of a trace, in their order, then the queues above them: arrays of shape (Q,).
 
-    Every queue comes before its parent. A quota, or a limit, is about all jobs of a tenant or below a queue.
+    Every queue comes before its parent. A quota or limit applies to all jobs of a tenant or below a queue.
     """
 
     parent: IntArray  #: the queue above, -1 for a queue at the top
     share: FloatArray  #: weight among those with the same parent
-    quota: FloatArray  #: what is guaranteed [GPU]; infinite is all there is, NaN is by share
-    limit: FloatArray  #: most that may be held at once [GPU]; infinite is no limit
+    quota: FloatArray  #: guaranteed GPUs [GPU]; infinite means all, NaN means by share
+    limit: FloatArray  #: most GPUs that may be held at once [GPU]; infinite means no limit
     priority: IntArray  #: higher goes first
 
     @property
     def copied(self) -> Tree:
-        """The same tree in arrays that may be written."""
+        """The same tree in writable arrays."""
         return self._replace(**{name: np.array(part) for name, part in self._asdict().items()})
 
     @property
     def weight(self) -> FloatArray:
-        """Share of the whole cluster, shape (Q,): the product of the shares on the way from the top; 1 in all there."""
+        """Share of the whole cluster, shape (Q,): the product of the shares from the top down; the top sums to 1."""
         above = np.zeros(len(self.parent) + 1)
         np.add.at(above, self.parent, self.share)  # the last is the top
         weight = self.share / above[self.parent]
@@ -44,7 +44,7 @@ class Tree(NamedTuple):
 
     @property
     def least_limit(self) -> FloatArray:
-        """Most that each may hold by its own limit and those above it, shape (Q,) [GPU]."""
+        """Most GPUs that each may hold under its own limit and those above it, shape (Q,) [GPU]."""
         limit = self.limit.copy()
         for queue in range(len(limit) - 1, -1, -1):
             if self.parent[queue] >= 0:
@@ -53,7 +53,7 @@ class Tree(NamedTuple):
 
 
 def flat(weight: FloatArray) -> Tree:
-    """Tenants without queues above them, with the quotas of their weights, and without limits."""
+    """Return tenants without queues above them, with the quotas of their weights and without limits."""
     n = len(weight)
     return Tree(
         parent=np.full(n, -1),
@@ -65,7 +65,7 @@ def flat(weight: FloatArray) -> Tree:
 
 
 class Shares(dict[str, float]):
-    """Weights of tenants, and the tree that they come from."""
+    """Weights of tenants, and the tree from which they come."""
 
     def __init__(self, tenants: Mapping[str, float], tree: Tree) -> None:
         super().__init__(tenants)
@@ -73,9 +73,9 @@ class Shares(dict[str, float]):
 
 
 def shares_of(rows: pd.DataFrame, parent: Mapping[str, str]) -> Shares:
-    """Make the shares of queues: a row for each name, with the columns of `Tree` but `parent`; leaves are the tenants.
+    """Make the shares of queues from one row per name with the columns of `Tree` except `parent`; leaves are tenants.
 
-    `ValueError` names a queue whose parent is unknown, or that is above itself.
+    `ValueError` names a queue whose parent is unknown, or that is its own ancestor.
     """
     depth = {name: _depth(parent, name) for name in parent}
     inner = set(parent.values())
@@ -89,13 +89,13 @@ def shares_of(rows: pd.DataFrame, parent: Mapping[str, str]) -> Shares:
 
 
 def _depth(parent: Mapping[str, str], name: str) -> int:
-    """Return how many queues are above one."""
+    """Return the number of queues above one."""
     above: list[str] = []
     while parent[name]:
         name, below = parent[name], name
         if name not in parent:
             raise ValueError(f"the parent {printable(name)} of {printable(below)} has no row")
         if name in above:
-            raise ValueError(f"{printable(name)} is its own parent, or above it")
+            raise ValueError(f"{printable(name)} is its own parent or ancestor")
         above.append(name)
     return len(above)

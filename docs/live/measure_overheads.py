@@ -1,14 +1,14 @@
 """Measure what a lease costs a training script: `python measure_overheads.py --out measured.json train.py`.
 
-The script is any that trains with `checkpointed`. It is started, told by its signal that its lease ends, stopped with
-SIGTERM `--notice` seconds later, and started again, several times. Its saves go to a temporary folder in `--folder`.
+The script may be any that trains with `checkpointed`. Several times, it is started, gets the notice, is stopped with
+SIGTERM `--notice` seconds later, and is started again. Its saves go to a temporary folder in `--folder`.
 All times are seconds of the clock, from processes that are started and stopped as on a cluster:
 
-    cold_start  from the start of Python to the first step, without the restore, and the time by which the first step
-                is longer than the others
+    cold_start  from the start of Python to the first step, without the restore, plus the extra time that the first
+                step takes
     restore     reading the state
     save        from the end of the step in which the signal came until training continues
-    lost        from the last save to the end of the process, work that the next lease repeats; and further saves
+    lost        from the last save to the end of the process, which the next lease repeats; and further saves.
 
 `checkpoint_overhead` is the median of `save`; `restart_overhead` is the median of the sum of the other three.
 `astraea lease-term --overheads measured.json` simulates with both.
@@ -39,7 +39,7 @@ STEPS = 3
 """Steps of a run before it gets the notice."""
 
 KILL_WAIT = 30.0
-"""How long a process may take to end after SIGTERM before it is killed [s]; Slurm's default."""
+"""Time from SIGTERM until a process is killed [s]; Slurm's default."""
 
 
 def train(log: Path, folder: Path, script: str) -> None:

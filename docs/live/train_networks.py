@@ -9,7 +9,7 @@ from astraea.checkpoint import checkpointed
 
 
 class Block(nn.Module):
-    """Two convolutions, and what goes past them."""
+    """Two convolutions, and a path past them."""
 
     def __init__(self, before: int, after: int, stride: int) -> None:
         super().__init__()
@@ -20,7 +20,7 @@ class Block(nn.Module):
         self.past = nn.Conv2d(before, after, 1, stride, bias=False) if (before, stride) != (after, 1) else nn.Identity()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return as many rows, of `after` channels."""
+        """Return the same number of rows, with `after` channels each."""
         return torch.relu(self.layers(x) + self.past(x))
 
 

@@ -1,4 +1,4 @@
-"""A small network, trained in epochs, that goes on where it was stopped: `sbatch train_pytorch.sbatch`."""
+"""A small network, trained in epochs, that resumes after it was stopped: `sbatch train_pytorch.sbatch`."""
 
 import argparse
 import logging
@@ -16,7 +16,7 @@ class RandomNumbers:
         return {"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all()}
 
     def load_state_dict(self, state: dict) -> None:
-        """Take them back."""
+        """Restore these states."""
         torch.set_rng_state(state["cpu"])
         torch.cuda.set_rng_state_all(state["cuda"])
 

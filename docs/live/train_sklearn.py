@@ -1,4 +1,4 @@
-"""A linear classifier, trained in epochs, that goes on where it was stopped: `sbatch train_sklearn.sbatch`."""
+"""A linear classifier, trained in epochs, that resumes after it was stopped: `sbatch train_sklearn.sbatch`."""
 
 import argparse
 import logging

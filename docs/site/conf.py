@@ -1,4 +1,4 @@
-"""How `make site` makes HTML of the README, the documents, the gallery, the notebooks and the docstrings.
+"""Settings of `make site`: HTML from the README, the documents, the gallery, the notebooks and the docstrings.
 
 The checkout itself is Sphinx's source folder, so links mean here what they mean in an editor. Notebooks are shown with
 the outputs that are stored in them. A page of the site needs neither a server nor a network.
@@ -15,7 +15,7 @@ from html import escape
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from docutils import nodes
 from latex2mathml.converter import convert
@@ -98,6 +98,7 @@ INDEX: Final = {"astraea": "docs/site/api/index", "figures": "figures/README", "
 LANGUAGES: Final = {
     ".py": "python", ".toml": "toml", ".yml": "yaml", ".md": "md", ".in": "text", ".sbatch": "bash", "": "text",
 }  # fmt: skip
+REPLAY: Final = "docs/site/replay"
 NOT_OURS: Final = ("__pycache__", "raw", "cache")
 SOURCE_PAGE: Final = """<!doctype html>
 <html lang="en">
@@ -121,12 +122,12 @@ copied: set[Path] = set()
 
 
 def add_contents(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Give pages that are read elsewhere too the contents of the site."""
+    """Add the site's contents to pages that are also read outside it."""
     source[0] += CONTENTS.get(docname, "")
 
 
 def place_of(app: Sphinx, path: Path) -> str | None:
-    """Where in the site a file or folder of the project is, None if there is none of this name."""
+    """Return the place of a file or folder of the project on the site, None if there is none of this name."""
     if not path.is_relative_to(ROOT):
         return None
     name = path.relative_to(ROOT).as_posix()
@@ -143,7 +144,7 @@ def place_of(app: Sphinx, path: Path) -> str | None:
 
 
 def settle_links(app: Sphinx, doctree: nodes.document) -> None:
-    """Links to files, to folders and to anchors in HTML lead to their places in the site."""
+    """Make links to files, folders and HTML anchors lead to their places on the site."""
     docname = app.env.docname
     folder = (ROOT / docname).parent
     anchors = {name for raw in doctree.findall(nodes.raw) for name in re.findall(r'<a id="([^"]+)">', raw.astext())}
@@ -163,7 +164,7 @@ def settle_links(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def describe_pictures(app: Sphinx, doctree: nodes.document) -> None:
-    """Pictures that a notebook drew are described by the heading above them."""
+    """Describe pictures that a notebook drew by the heading above them."""
     for section in doctree.findall(nodes.section):
         drawn = [
             image
@@ -175,21 +176,21 @@ def describe_pictures(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def name_sliders(app: Sphinx, doctree: nodes.document) -> None:
-    """What cannot move here is named."""
+    """Say below each cell with a slider that it needs a running notebook."""
     for cell in doctree.findall(nodes.container):
         if cell.get("nb_element") == "cell_code" and "interact(" in cell.astext():
             cell += nodes.paragraph("", "In a running notebook there is a slider here: ", nodes.literal("", "make lab"))
 
 
 def parents(node: nodes.Node) -> Iterator[nodes.Node]:
-    """What a node is in, from the inside out."""
+    """Yield the nodes around a node, from the inside out."""
     while node.parent is not None:
         node = node.parent
         yield node
 
 
 def write_sources(app: Sphinx) -> None:
-    """A page for each file and folder that is linked, and for all below."""
+    """Write a page for each linked file and folder, and for all below."""
     done: set[Path] = set()
     while waiting := shown - done:
         path = waiting.pop()
@@ -209,18 +210,26 @@ def write_sources(app: Sphinx) -> None:
 
 
 def add_files(app: Sphinx, exception: Exception | None) -> None:
-    """What is linked and no page of Sphinx, the gallery's pictures and tables, and the front page."""
+    """Copy linked files that are no pages of Sphinx, the gallery's pictures and tables, the replay, and the front page."""
     if exception is None:
         write_sources(app)
-        for path in copied | {p for p in (ROOT / "figures").iterdir() if p.suffix != ".md"}:
+        figures = {path for path in (ROOT / "figures").iterdir() if path.suffix != ".md"}
+        for path in copied | figures | set((ROOT / REPLAY).iterdir()):
             target = Path(app.outdir) / path.relative_to(ROOT)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
         shutil.copyfile(Path(app.outdir, "README.html"), Path(app.outdir, "index.html"))
 
 
+def list_replay(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object) -> None:
+    """Name the replay, which is no page of Sphinx, in the contents of every page."""
+    place = os.path.relpath(f"{REPLAY}/index.html", Path(pagename).parent)
+    link = f'<ul><li class="toctree-l1"><a class="reference internal" href="{place}">Replay of a day</a></li>'
+    context["furo_navigation_tree"] = context["furo_navigation_tree"].replace("<ul>", link, 1)
+
+
 def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
-    """The lines of the source, from a page in docs/site/api."""
+    """Return the link from a page in docs/site/api to the lines of the source."""
     value = import_module(info["module"] or "astraea")
     for name in info["fullname"].split("."):
         value = getattr(value, name, None)
@@ -236,7 +245,7 @@ def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
 
 
 def visit_math(self: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
-    """Formulas as MathML, which browsers show by themselves."""
+    """Write formulas as MathML, which browsers show by themselves."""
     is_block = isinstance(node, nodes.math_block)
     formula = convert(node.astext(), display="block" if is_block else "inline").replace(r"\_", "_")
     formula = formula.replace("&#x02015;", "&#x000AF;")  # a bar over letters, as wide as they are
@@ -254,4 +263,5 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-read", settle_links, priority=400)  # before Sphinx copies what it would have downloaded
     app.connect("doctree-read", describe_pictures)
     app.connect("doctree-read", name_sliders)
+    app.connect("html-page-context", list_replay, priority=900)  # after Furo has made the contents
     app.connect("build-finished", add_files)

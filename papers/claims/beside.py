@@ -1,4 +1,4 @@
-"""What a notebook shows beside its figures: published values, and verdicts on its run and at the paper's size."""
+"""Published values and verdicts, as a notebook shows them beside its figures."""
 
 from __future__ import annotations
 
@@ -8,35 +8,52 @@ from typing import Final
 import pandas as pd
 
 from astraea.core.errors import InputError
+from astraea.plots.frames import Frames, frames
 from papers import ROOT
-from papers.claims.evaluate import SAME, evaluate, read_claims
+from papers.claims.evaluate import MARKS, SAME, evaluate, read_claims
+from papers.claims.notes import with_reasons
+from papers.judging import Verdict
 
-_KEY: Final = ["id", "trace", "reading"]
+_SHORT: Final = 12
+"""Characters of a measured value that fits beside its sign."""
+
+_UNBROKEN: Final = "\N{NO-BREAK SPACE}"
 
 
-def verdicts(folder: str | Path, about: str, trace: str | None = None, scale: str = "small") -> pd.DataFrame:
-    """Judge the statements whose identifiers begin with `about`, a regular expression, on the tables of a folder.
+def verdicts(folder: str | Path, about: str, trace: str | None = None, scale: str = "small") -> Frames:
+    """Judge the statements whose identifiers match `about`, a regular expression, on the tables of a folder.
 
-    With a `trace`, only what is judged on it. The index is the identifier; the columns, all text, are the statement,
-    what the paper says, and verdict and measured value here, and at the scale ``small`` beside it those of the
-    committed figures.
+    With a `trace`, only those judged on it. At the scale ``small``, the verdicts on the committed figures come first,
+    where there are any, and a switch leads to those on this run.
     """
     found = evaluate(folder, about)
     found = found[found["trace"] == trace] if trace is not None else found
-    columns = {"here": _in_words(found)}
+    shown = {f"this run, SCALE={scale}": found}
     if scale == "small":
-        paper = evaluate(ROOT / "figures", about)
-        printed = _in_words(paper).set_axis(pd.MultiIndex.from_frame(paper[_KEY]))
-        beside = printed.reindex(pd.MultiIndex.from_frame(found[_KEY])).fillna("")
-        columns["at the paper's size"] = beside.set_axis(found.index)
-    shown = found[["id", "reading", "statement", "paper"]].assign(**columns).set_index("id")
-    return shown if shown["reading"].any() else shown.drop(columns="reading")
+        committed = with_reasons(evaluate(ROOT / "figures", about))
+        committed = committed[committed["trace"] == trace] if trace is not None else committed
+        shown = ({"at the paper's scale": committed} if len(committed) else {}) | shown
+    signs = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
+    return frames("verdicts", shown, lambda part: (narrow(part), signs), lambda part: "")
 
 
-def _in_words(found: pd.DataFrame) -> pd.Series[str]:
-    """Verdict and measured value, or what is missing."""
-    value = found["measured"].where(found["measured"] != "", found["note"])
-    return (found["verdict"] + ": " + value).str.removesuffix(": ")
+def narrow(found: pd.DataFrame) -> pd.DataFrame:
+    """Arrange the rows of `evaluate` in four narrow columns of text: statement, paper, ours, reason.
+
+    `ours` is the verdict's sign, a short measured value, and the reading. `reason` is the measured value where it is
+    long, or what the note says. A statement is written once, in the first of its rows; it is the index.
+    """
+    rows = []
+    for row in found.to_dict("records"):
+        is_short = len(row["measured"]) <= _SHORT
+        ours = f"{MARKS[Verdict(row['verdict'])]} {row['measured'] if is_short else ''}".strip()
+        reading = f" ({row['reading']})" if row["reading"] else ""
+        paper, ours = (text.replace(" ", _UNBROKEN) for text in (row["paper"], ours))
+        rows.append((row["statement"], paper, ours + reading, row["note"] if is_short else row["measured"]))
+    table = pd.DataFrame(rows, columns=["statement", "paper", "ours", "reason"])
+    said = ["statement", "paper"]
+    table[said] = table[said].mask((table[said] == table[said].shift()).all(axis=1), "")
+    return table.set_index("statement")
 
 
 def published(id: str) -> float:

@@ -1,8 +1,8 @@
 """The papers' statements against the tables behind the figures: `evaluate(folder)` simulates nothing.
 
-What is checked on which table stands in `claims.toml` of each paper, and what holds, or holds in direction, in the
-docstring of its rule; everything else does not hold. "Not yet" is a statement of whose tables something is not there.
-One about all seven schedulers that is true of fewer "holds of those there"; if it is false of them, that is said.
+`claims.toml` of each paper says which table a statement is checked on. The docstring of its rule defines "holds" and
+"holds in direction"; anything else does not hold. A statement is "not yet" judged while something is missing from its
+tables. One about all seven schedulers that is true of fewer "holds of those there"; if it is false of them, it fails.
 
 A statement with a value about Venus or Philly is checked on that trace only, synthetic or whole and real (`SAME`);
 orderings, monotone trends, shapes and bounds on every trace of the folder. One whose table has several readings of the
@@ -37,7 +37,7 @@ COLUMNS: Final = (
     "id", "where", "trace", "reading", "kind", "statement", "paper", "measured", "value", "verdict", "note",
 )  # fmt: skip
 SAME: Final = {"venus": ("venus", "helios-venus"), "philly": ("philly", "philly-two-weeks")}
-"""Names of the traces that a paper's value is about."""
+"""Traces that a value about Venus, or about Philly, is compared with."""
 
 KINDS: Final = {
     "result": "results",
@@ -46,6 +46,9 @@ KINDS: Final = {
     "construction": "true by construction",
 }
 """Kinds of statement, in words: of all but results, it says little that they hold."""
+
+MARKS: Final = dict(zip(Verdict, ("✓", "(✓)", "≈", "✗", "–"), strict=True))
+"""The sign of each verdict."""
 
 READINGS: Final = (*clusters.READINGS, *markets.READINGS)
 """Those of [Ye2022] and of [Wang2023]."""
@@ -58,7 +61,7 @@ _VERDICTS: Final = dict(
     zip(Verdict, ("hold", "hold of those there", "hold in direction", "do not hold", "not yet"), strict=True)
 )
 _PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the other Astraea", "themis.": "Themis"}
-"""How the identifiers of a paper's statements begin."""
+"""The papers, by the beginning of their statements' identifiers."""
 
 RULES: Final[dict[str, Callable[..., Judged]]] = {
     name: function
@@ -70,7 +73,7 @@ RULES: Final[dict[str, Callable[..., Judged]]] = {
 
 
 class Statement(NamedTuple):
-    """How a statement is checked: the rule, the rows of which table, and on which trace, if not on each there is."""
+    """A check of a statement: the rule, the table and its rows, and the trace, if it is not each there is."""
 
     judge: partial[Judged]
     table: str
@@ -79,7 +82,7 @@ class Statement(NamedTuple):
 
     @property
     def has_many(self) -> bool:
-        """Whether it is about several printed values at once."""
+        """Return true if it is about several printed values at once."""
         return self.judge.func is rules.printed_values
 
 
@@ -122,9 +125,9 @@ def read_claims() -> pd.DataFrame:
 def evaluate(folder: str | Path, about: str = "") -> pd.DataFrame:
     """Measure the statements on the tables behind the figures, the files ``<id>_<trace>.csv`` of a folder.
 
-    `about` is a regular expression that identifiers begin with. The columns are `COLUMNS`, all text but `value`, what
-    stands against a value of the paper, in its unit, or not a number; a row stands for a statement, a trace and a
-    reading, in the order of `claims.csv`. `InputError` if a table lacks a column.
+    `about` is a regular expression that identifiers begin with. A row is for a statement, a trace and a reading, in the
+    order of `claims.csv`. The columns are `COLUMNS`, all text but `value`: our value in the unit of the paper's, or
+    not a number. `InputError` if a table lacks a column.
     """
     claims = read_claims()
     chosen = claims[claims["id"].str.match(about)]
@@ -212,7 +215,7 @@ def counted(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def counts(table: pd.DataFrame) -> list[str]:
-    """How many statements of each paper got which verdict, in sentences; none for a paper of which nothing is there.
+    """Count the verdicts on each paper, in sentences; none for a paper of which nothing is there.
 
     Each reading is counted for itself, and apart from results what else there is of `KINDS`; checks are those of
     `counted`.

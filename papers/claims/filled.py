@@ -1,7 +1,7 @@
 """Numbers in sentences: findings, notes and captions are templates that are filled from the tables of the figures.
 
-A number that somebody wrote down is wrong after the next run. A template names it instead, in ``{{ }}``, with `value`,
-`table` or `paper` and a filter, and says with `ahead` and `sure` what its words rest on. The tables are those of
+A number that is typed is wrong after the next run. A template names it instead, in ``{{ }}``, with `value`, `table` or
+`paper` and a filter, and checks with `ahead` and `sure` what its words rest on. The tables are those of
 ``figures/``, at the evaluation's size.
 """
 
@@ -34,11 +34,11 @@ REPEATED: Final = ("seed", "trial")
 
 
 class NotMade(Missing):
-    """A table is not there: nobody has made its figure."""
+    """A table is not there, because its figure was never made."""
 
 
 def fill(template: str, place: str, **context: Any) -> str:
-    """Fill in a template; `place` says where it stands, `context` may give its `trace` and its `reading`.
+    """Fill in a template; `place` names it in errors, `context` may give its `trace` and its `reading`.
 
     `InputError` names the place and what is missing, or what the tables no longer say.
     """
@@ -124,7 +124,7 @@ def ahead(
     reading: str = "",
     traces: Sequence[str] = ALL,
 ) -> str:
-    """Nothing, if on each trace `first` has a lower value than each scheduler of `over`; raises `Missing` with both."""
+    """Return nothing if `first` has a lower value than each of `over` on each trace; raises `Missing` with both."""
     for trace in traces:
         own, *others = (value(context, name, column, scheduler, reading, trace) for scheduler in (first, *over))
         for rival, other in zip(over, others, strict=True):
@@ -134,7 +134,7 @@ def ahead(
 
 
 def paper(id: str) -> float:
-    """What a paper says, by the identifier of the statement in ``data/claims.csv``; raises `Missing`."""
+    """Return the value that a paper prints, by identifier in ``data/claims.csv``; raises `Missing`."""
     printed = read_claims().set_index("id")["value"].get(id)
     if not printed:
         raise Missing(f"data/claims.csv: {id!r} is no statement with a published value")
@@ -142,7 +142,7 @@ def paper(id: str) -> float:
 
 
 def checks(about: str = "", verdict: str = "", kind: str = "result", reading: str = "") -> int:
-    """How many checks of a kind count, of statements whose identifiers begin with `about`; those of one verdict."""
+    """Count the checks of a kind, of statements whose identifiers begin with `about`; those of one verdict."""
     found = _judged(FIGURES.stat().st_mtime_ns)
     found = found[found["id"].str.startswith(about) & (found["kind"] == kind)]
     for column, wanted in {"verdict": verdict, "reading": reading}.items():
@@ -166,7 +166,7 @@ def _judged(changed: int) -> pd.DataFrame:
 
 
 def sure(holds: Any, words: str) -> str:
-    """Nothing, if it holds what a sentence says in words; raises `Missing`."""
+    """Return nothing if the words of a sentence hold; raises `Missing`."""
     if not holds:
         raise Missing(f"the tables do not say that {words}")
     return ""

@@ -1,4 +1,4 @@
-"""The rules are frozen before a run: a hash of all of them, and the list of its changes."""
+"""A hash of all rules, which are frozen before a run, and the list of its changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a statement does not hold, or where it ends to hold: the rows of ``data/claim_notes.csv``, filled in.
+"""Reasons why a statement does not hold, or only in part: the rows of ``data/claim_notes.csv``, filled in.
 
 A note belongs to one statement on one trace in one reading, and has a number of its own from a table.
 """
@@ -19,7 +19,7 @@ def read_notes() -> pd.DataFrame:
 
 
 def with_reasons(table: pd.DataFrame) -> pd.DataFrame:
-    """Add to the table of `evaluate` what is known of why a statement does not hold.
+    """Add to the table of `evaluate` the known reasons why a statement does not hold.
 
     The notes are about the evaluation's size, so they belong into its gallery and not beside the small outputs of the
     notebooks. `InputError` if one has no number, or asks for one that no table has.

@@ -1,4 +1,4 @@
-"""How sure a verdict is: the same rule on tables whose seeds, trials or weeks were drawn again, with replacement.
+"""Confidence in verdicts: the same rule on tables whose seeds, trials or weeks are resampled with replacement.
 
 Each seed, or trial, of a table stands for those that might have been. A recorded log has one run; its weeks of
 submission are drawn instead, on the tables that `weeks_<trace>.csv` allows to put together again. Tables of one trace
@@ -32,7 +32,7 @@ SURE: Final = 0.9
 """Below this share of resamples a verdict is marked."""
 
 FEWEST_WEEKS: Final = 3
-"""Of a log that is resampled."""
+"""Least length of a log that is resampled."""
 
 NAME: Final = "probabilities.csv"
 """File of a folder that keeps what was found, with a digest of what it was found from."""
@@ -41,7 +41,7 @@ _KEY: Final = ["id", "trace", "reading"]
 _OF_RUNS: Final = ("table10", "table11", "table12", "fig13")  # a row per reading, scheduler and seed
 
 Counts = NDArray[np.int64]
-"""How often each part of a table is drawn."""
+"""Number of times that each part of a table is drawn."""
 
 
 class Parts(NamedTuple):
@@ -53,7 +53,7 @@ class Parts(NamedTuple):
 
 
 def rows_of(frame: pd.DataFrame, column: str) -> Parts:
-    """A table in seeds or trials; each copy of one gets a number of its own, and rows without one stay once."""
+    """Split a table into seeds or trials; each copy of one gets its own number, and rows without one stay once."""
     codes, numbers = pd.factorize(frame[column], sort=True)
 
     def drawn(counts: Counts) -> pd.DataFrame:
@@ -67,7 +67,7 @@ def rows_of(frame: pd.DataFrame, column: str) -> Parts:
 
 
 def weeks_of(frame: pd.DataFrame, weeks: pd.DataFrame) -> Parts:
-    """A table with a row per reading and scheduler in weeks, of `tables.weekly_figures`; other figures are left out."""
+    """Split a table with a row per reading and scheduler into weeks, as `tables.weekly_figures` has them."""
     sums = weeks.assign(total=(weeks["mean"] * weeks["n"]).fillna(0.0))
     wide = sums.pivot_table(
         index=["figure", "reading", "scheduler"], columns="week", values=["total", "n"], aggfunc="sum", fill_value=0
@@ -86,7 +86,7 @@ def weeks_of(frame: pd.DataFrame, weeks: pd.DataFrame) -> Parts:
 
 
 def parts_of(name: str, frame: pd.DataFrame, read: Callable[[str], pd.DataFrame]) -> Parts | str:
-    """The parts of a table, or why it has none."""
+    """Return the parts of a table, or why it has none."""
     for column in ("seed", "trial"):
         if column in frame and (parts := rows_of(frame, column)).many > 1:
             return parts
@@ -102,9 +102,10 @@ def parts_of(name: str, frame: pd.DataFrame, read: Callable[[str], pd.DataFrame]
 
 
 def draws(many: Sequence[int], name: str) -> Iterator[tuple[float, list[Counts]]]:
-    """Probability, and how often each part of each group is drawn with replacement; `many` are the parts of each group.
+    """Yield a probability and how often each part of each group is drawn; `many` are the parts of each group.
 
-    All that can be told apart if they are no more than `DRAWS`; else so many, from a generator seeded with a name.
+    These are all draws that can be told apart, if they are at most `DRAWS`; else `DRAWS` from a generator that a name
+    seeds.
     """
     if math.prod(math.comb(2 * n - 1, n) for n in many) <= DRAWS:
         for some in itertools.product(*(_all(n) for n in many)):
@@ -122,7 +123,7 @@ def _all(n: int) -> list[tuple[float, Counts]]:
 
 
 def probability(judge: Callable[[Source], Judged], source: Source) -> tuple[float, str]:
-    """In which share of resamples the verdict is the same, and of what they are; NaN, and why, without resamples."""
+    """Return the share of resamples with the same verdict, and what was drawn; NaN, and why, without resamples."""
     verdict, tables = _judged(judge, source)
     parts = {name: parts_of(name, frame, source.read) for name, frame in tables.items()}
     drawn = {name: found for name, found in parts.items() if isinstance(found, Parts)}
@@ -138,7 +139,7 @@ def probability(judge: Callable[[Source], Judged], source: Source) -> tuple[floa
 
 
 def _judged(judge: Callable[[Source], Judged], source: Source) -> tuple[Verdict, dict[str, pd.DataFrame]]:
-    """Verdict, and the tables that it was read from, as far as they are about the statement."""
+    """Return the verdict and the rows that it was read from, by table."""
     tables = {}
 
     def read(name: str) -> pd.DataFrame:
@@ -157,7 +158,7 @@ def _judged(judge: Callable[[Source], Judged], source: Source) -> tuple[Verdict,
 
 
 def with_probability(claims: pd.DataFrame, folder: str | Path) -> pd.DataFrame:
-    """Add to the table of `evaluate` in which share of resamples the verdict is the same, and what was resampled.
+    """Add to the table of `evaluate` the share of resamples with the same verdict, and what was resampled.
 
     `same` is in [0, 1], and NaN where `resampled` says why nothing was; `digest` tells what both were found from. What
     the file `NAME` of the folder has of the same rules and tables is taken from there.
@@ -179,7 +180,7 @@ def with_probability(claims: pd.DataFrame, folder: str | Path) -> pd.DataFrame:
 
 
 def as_csv(claims: pd.DataFrame) -> str:
-    """The file `NAME` of claims with their probability."""
+    """Return the text of the file `NAME` for claims with their probability."""
     some = claims.loc[claims["digest"] != "", [*_KEY, "verdict", "same", "resampled", "digest"]]
     return str(some.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
@@ -197,7 +198,7 @@ def _known(path: Path) -> dict[str, tuple[float, str, str]]:
 
 
 def _digest(rules: str, row: Mapping[Any, Any], tables: Sequence[Path]) -> str:
-    """What a probability is found from: rules, statement, tables, and the weeks of their traces."""
+    """Digest what a probability is found from: rules, statement, tables, and the weeks of their traces."""
     weeks = {path.with_name(f"weeks_{path.name.partition('_')[2]}") for path in tables}
     files = [path for path in (*sorted(tables), *sorted(weeks)) if path.is_file()]
     digests = [sha256(path.read_bytes()).hexdigest() for path in files]

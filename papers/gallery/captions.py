@@ -1,4 +1,4 @@
-"""Which figures there are, what they show, and what makes them: the files in ``captions/``."""
+"""The figures, what they show, and what makes them: the files in ``captions/``."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ class Entry(NamedTuple):
     id: str
     title: str
     text: str
+    look: str = ""  # what to look at
     code: str = ""
     notebook: str = ""
     claims: tuple[str, ...] = ()  # how the identifiers of its statements begin
@@ -23,7 +24,7 @@ class Entry(NamedTuple):
     seeds: str = ""  # how many there are where no table says so
 
     def has(self, figure: str) -> bool:
-        """Whether a file whose name begins so belongs to this figure: its own, a panel, or a further table."""
+        """Return true if a file whose name begins so belongs to this figure: its own, a panel, or a further table."""
         return bool(re.fullmatch(rf"{re.escape(self.id)}[a-z]?", figure)) or figure in self.tables
 
 
@@ -64,6 +65,6 @@ OWN_WORKLOADS: Final = (
 
 
 def is_real(entry: Entry, trace: str) -> bool:
-    """Whether a figure with the name of a trace shows a real workload."""
+    """Return true if a figure with the name of a trace shows a real workload."""
     is_given = bool(entry.code) and entry.notebook not in OWN_WORKLOADS
     return is_given and trace not in (*SYNTHETIC, "example")

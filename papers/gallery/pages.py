@@ -24,9 +24,21 @@ from papers.claims.filled import findings
 from papers.claims.notes import with_reasons
 from papers.gallery import published
 from papers.gallery.captions import ENTRIES, EVERY, PAPERS
-from papers.gallery.sections import Made, Shown, alt, files, section, shown, thumbnail, trace_of, trace_order
+from papers.gallery.first import first_page
+from papers.gallery.sections import (
+    Made,
+    Shown,
+    alt,
+    files,
+    folded,
+    section,
+    shown,
+    thumbnail,
+    trace_of,
+    trace_order,
+)
 from papers.gallery.tables import markdown
-from papers.gallery.verdicts import MARKS, how_sure, side_by_side, steady, table_of_kinds
+from papers.gallery.verdicts import how_sure, side_by_side
 from papers.market.readings import READINGS as MARKETS
 from papers.scales import seeds
 from papers.ye2022.readings import READINGS as CLUSTERS
@@ -35,22 +47,21 @@ ABOUT: Final = {
     **{paper.key: (paper.title, paper.about) for paper in PAPERS},
     "further": ("Further figures", "Experiments beyond the papers: design choices, load, single tenants, estimates."),
     "real_traces": ("Real traces", "The evaluation on recorded workloads, with its own verdicts."),
-    "statements": ("All statements", "Every statement with its verdicts in one table."),
+    "statements": ("All statements", "Every statement with its verdicts, a table for each paper."),
 }
-"""Title of each page beside the first, and what is there."""
+"""Title of each page but the first, and a sentence about it."""
 
 IN_TWO_READINGS: Final = {
     CLUSTERS: (
-        "*The authors' program* is the simulator that ASTRAEA's authors released, in which the rivals are orders of "
-        "jobs inside ASTRAEA's own choice of tenants; *from the papers* is every scheduler as its own authors "
-        "describe it."
+        "*The authors' program* is the simulator that ASTRAEA's authors released; its rivals only reorder jobs within "
+        "the tenant that ASTRAEA has picked. *From the papers* is every scheduler as its own authors describe it."
     ),
     MARKETS: (
-        "*As §5.1 says*, the other Astraea's jobs have 20 to 50 chunks of data, so that total revenue is far below 0; "
-        "*as here*, as many as the trace's job requested GPUs."
+        "*As §5.1 says*, the other Astraea's jobs have 20 to 50 chunks of data, and total revenue is far below 0. "
+        "*As here*, a job has as many chunks as it requested GPUs in the trace."
     ),
 }
-"""What the readings of a paper are."""
+"""The readings of a paper, explained."""
 
 _PACKAGES: Final = ("numpy", "scipy", "highspy", "pandas", "numba", "matplotlib")
 
@@ -63,14 +74,14 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
     """
     claims = resampling.with_probability(evaluate(folder), folder)
     write_atomically(folder / resampling.NAME, resampling.as_csv(claims))
-    forest = published.beside_published(claims, folder)
+    beside = published.beside_published(claims, folder)
     made = Made(folder, sorted(folder.glob("*_*"), key=trace_order), command, scale, claims, "")
     if scale != "small":
         made = made._replace(claims=with_reasons(claims), findings="\n".join(findings()))
     figures = {key: found for key in ABOUT if (found := _figures(made, key))}
-    pages = {key: _page(made, key, found) for key, found in figures.items()}
+    pages = {key: _page(made, key, found, beside.get(key)) for key, found in figures.items()}
     pages["statements"] = _statements(made, figures)
-    pages["README"] = _first(made, figures, forest)
+    pages["README"] = first_page(made, ABOUT, figures, _more(made))
     for key in (*ABOUT, "README"):
         path = folder / f"{key}.md"
         if key in pages:
@@ -81,28 +92,33 @@ def write_gallery(folder: Path, command: str, scale: str) -> Path:
 
 
 def _figures(made: Made, key: str) -> list[Shown]:
-    """What a page shows; nothing if there is no file of it."""
+    """Return the figures of a page; none if there is no file of it."""
     real = key == "real_traces"
     found = [shown(made, entry, real=real) for entry in (EVERY if real else ENTRIES.get(key, ()))]
     there = [figure for figure in found if figure.is_there]
     return found if there and key in (paper.key for paper in PAPERS) else there
 
 
-def _page(made: Made, key: str, figures: list[Shown]) -> list[str]:
+def _page(made: Made, key: str, figures: list[Shown], beside: Path | None) -> list[str]:
     title, about = ABOUT[key]
     mine = pd.concat([figure.claims for figure in figures])
-    sentences = counts(mine)
     lines = [f"# {title}", "", f"{about} [All pages](README.md).", ""]
-    lines += [line for names, text in IN_TWO_READINGS.items() if {*names} & {*mine["reading"]} for line in (text, "")]
-    lines += [line for sentence in sentences for line in (f"**{sentence}**", "")]
-    lines += [sure, ""] if (sure := how_sure(mine)) else []
-    lines += _made_from(made) if key == "real_traces" else []
-    lines += [*(f"- [{figure.entry.title}](#{figure.entry.id})" for figure in figures), ""]
+    lines += [line for sentence in counts(mine) for line in (f"- {sentence}",)]
+    below = [line for names, text in IN_TWO_READINGS.items() if {*names} & {*mine["reading"]} for line in (text, "")]
+    below += [sure, ""] if (sure := how_sure(mine)) else []
+    below += _made_from(made) if key == "real_traces" else []
+    lines += ["", *(folded("What the readings are, how sure the verdicts are", below) if below else [])]
+    if beside:
+        words = published.in_words([beside.with_suffix(".csv")])
+        text = alt(f"Every published value of {title} beside ours", words)
+        lines += [f"{words} {published.MEANING}", "", thumbnail(beside, text, 800), "", files([beside], []), ""]
+    links = [f"- [{figure.entry.title}](#{figure.entry.id})" for figure in figures]
+    lines += folded("The figures of this page", links)
     return [*lines, *(line for f in figures for line in section(made, f, real=key == "real_traces"))]
 
 
 def _made_from(made: Made) -> list[str]:
-    """What the figures of real workloads were made from, as far as that was written down beside them."""
+    """List what the figures of real workloads were made from, as far as that is recorded beside them."""
     names = {"command": "made by", "trace_sha256": "SHA-256 of the jobs", "code": "SHA-256 of the code"}
     rows = []
     for path in sorted(made.folder.glob("made_*.json")):
@@ -115,7 +131,7 @@ def _made_from(made: Made) -> list[str]:
 
 
 def _workload(trace: str) -> str:
-    """What a downloaded workload is, in a few words."""
+    """Describe a downloaded workload in a few words."""
     if trace not in FETCHED:
         return ""
     download = SOURCES[FETCHED[trace]]
@@ -130,7 +146,7 @@ def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
         for figure in some
         for id, trace in zip(figure.claims["id"], figure.claims["trace"], strict=True)
     }
-    about = "A row for each statement and trace; the notes stand at the figures, where the links lead."
+    about = "A row for each statement and trace. The links lead to the figures, where the reasons are."
     lines = ["# All statements", "", f"{about} [All pages](README.md).", ""]
     lines += [f"{how_sure(made.claims)} {_frozen(made)}".strip(), ""]
     for paper in PAPERS:
@@ -138,49 +154,38 @@ def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
         table = side_by_side(mine, ["id", "where"]).drop(columns="notes")
         keys = zip(table["id"], table["trace"], strict=True)
         table["id"] = [f"[{key[0]}]({place[key]})" if key in place else key[0] for key in keys]
-        lines += [f"## {paper.title}", "", *markdown(table), ""]
+        lines += [f"## {paper.title}", "", *folded(f"{len(table)} rows", markdown(table))]
     return lines
 
 
 def _frozen(made: Made) -> str:
-    """The hash of the rules, and where their changes stand."""
+    """The hash of the rules, with a link to their changes."""
     changes = f"[every change]({made.path_to(frozen.HISTORY)})"
     return f"The rules are frozen: their hash is `{frozen.rules_hash()}`; {changes} says which verdicts it moved."
 
 
-def _first(made: Made, figures: Mapping[str, list[Shown]], forest: Path | None) -> list[str]:
-    lines = ["# Figures", "", *made.findings.splitlines(), *([""] if made.findings else [])]
-    kinds = table_of_kinds(made.claims, {key: f"{key}.md" for key in figures})
-    if forest:
-        said = published.in_words(forest.with_suffix(".csv"))
-        text = alt("Every published value with ours, over the published one", said)
-        lines += ["## Every published value with ours", "", f"{said} {published.MEANING}", ""]
-        lines += [thumbnail(forest, text, 900), ""]
-        lines += [files([forest], []), ""]
-    if not kinds.empty:
-        marks = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
-        rules = f"[papers/rules.py]({made.path_to('papers/rules.py')}) and in the folder of each paper"
-        lines += ["## Verdicts", "", *markdown(kinds), ""]
-        lines += [f"{marks}. A statement is checked on every trace that has its figure, in each reading. "
-                  "What repeats another statement is not counted, and workloads that are cut from one log count once, "
-                  f"with the worst of their verdicts. The rules are in {rules}. "
-                  f"{' '.join(IN_TWO_READINGS.values())}", ""]  # fmt: skip
-        lines += [f"{steady(made.claims)} {how_sure(made.claims)} {_frozen(made)}".strip(), ""]
-    lines += ["## Pages", ""]
-    for key, (title, about) in ABOUT.items():
-        some = [figure for figure in figures.get(key, []) if figure.is_there]
-        if some or key == "statements":
-            many = f" {len(some)} figure{'s' if len(some) > 1 else ''}." if some else ""
-            lines.append(f"- [{title}]({key}.md): {about}{many}")
-    lines += ["", "## How it was made", ""]
-    lines += [f"`{made.command}` runs every notebook in [notebooks]({made.path_to('notebooks')}) and writes these "
-              "pages. Each picture is a PNG, with the numbers behind it as CSV; each figure names its "
-              "notebook, its command and its code.", ""]  # fmt: skip
-    return [*lines, "## Provenance", "", _provenance(made), ""]
+def _more(made: Made) -> dict[str, list[str]]:
+    """The sections of the first page that fold."""
+    rules = f"[papers/rules.py]({made.path_to('papers/rules.py')}) and in the folder of each paper"
+    return {
+        "rules": [
+            "A statement is checked on every trace that has its figure, in each reading. What repeats another "
+            "statement is not counted, and workloads that are cut from one log count once, with the worst of their "
+            f"verdicts. The rules are in {rules}. {_frozen(made)}", "",
+            "Checks that cannot fail are statistics that the synthetic traces are made to have, worked examples, and "
+            "what is true by construction.", "", *(line for text in IN_TWO_READINGS.values() for line in (text, "")),
+        ],
+        "made": [
+            f"`{made.command}` runs every notebook in [notebooks]({made.path_to('notebooks')}) and writes these pages. "
+            "Each picture is a PNG, with the numbers behind it as CSV; each figure names its notebook, its command and "
+            "its code.", "",
+        ],
+        "provenance": [_provenance(made)],
+    }  # fmt: skip
 
 
 def _provenance(made: Made) -> str:
-    """What somebody needs to get the same bytes again, and which traces beside the synthetic ones are real."""
+    """Versions and seeds that give the same bytes again, and the real traces beside the synthetic ones."""
     numbers = " and ".join(f"{len(seeds(trace, made.scale))} of {trace}" for trace in SYNTHETIC)
     packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
     text = (
@@ -195,7 +200,7 @@ def _provenance(made: Made) -> str:
     names = f"{', '.join(others)} and {last}" if others else last
     return (
         f"{text} The figures of {names}, {'real workloads' if others else 'a real workload'}, "
-        "are made by `make real`, or put there by hand; [their page](real_traces.md) says from what."
+        "come from `make real`; [their page](real_traces.md) lists the inputs and hashes."
     )
 
 

@@ -1,24 +1,25 @@
-"""The picture of every value that a paper gives, with ours over it."""
+"""Pictures of every value that a paper prints, with ours over it: one for each paper."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Hashable, Mapping
+import tomllib
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from textwrap import shorten
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from astraea.core.errors import InputError
 from astraea.plots import charts
 from astraea.plots.files import further_forms
-from astraea.plots.style import OTHERS, REFERENCE, style
-from papers.claims.evaluate import SAME, STATEMENTS, read_claims
+from astraea.plots.style import REFERENCE, style
+from papers.claims.evaluate import READINGS, SAME, STATEMENTS, read_claims
 from papers.gallery.captions import PAPERS
 from papers.judging import Missing, Source, reader
 
@@ -26,56 +27,88 @@ NAME: Final = "published"
 NEAR: Final = 1.1
 """Up to this factor a value counts as the published one."""
 
-SHOWN: Final = 60
-"""Letters of a statement beside its mark, at most."""
-
-LEAST: Final = 1 / 16
-"""Where the axis ends at the latest, and at its inverse."""
+EDGE: Final = 16.0
+"""End of the axis, with its inverse; what is beyond is drawn there, with its number."""
 
 MEANING: Final = (
-    "A mark that points to the right stands where the paper says *up to* or *more than*, one that points to the left "
-    "where it says *at most*. Thin lines lead from the lowest to the highest seed."
+    "A diamond is the paper's value; its arrow leads to where the paper's values lie if it says *up to*, *at most* or "
+    "*more than*. Dots are ours, small ones single seeds; a cross has no ratio, because ours is below 0 or not defined."
 )
-"""What the marks of the picture mean."""
+"""The marks of a picture, explained."""
 
-_RATIOS: Final = ["low", "ratio", "high"]
-_MARKS: Final = {"<": "<", "<=": "<", ">": ">", "up to": ">"}
-_TICKS: Final = (0.01, 0.03, 0.1, 0.3, 0.5, 1, 2, 3, 10, 30, 100, 1000)
+LABELS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = tomllib.loads(
+    (Path(__file__).with_name("captions") / "published.toml").read_text(encoding="utf-8")
+)
+"""By page of a paper and heading: the label of each statement."""
+
+_ARROWS: Final = {"<": -1, "<=": -1, "up to": -1, ">": 1}
+_EQUAL: Final = ("=", "up to", "close to")
+_TICKS: Final = (1 / 16, 1 / 4, 1 / 2, 1, 2, 4, 16)
+_FILLS: Final = ("#222222", "white", "#AAAAAA")  # of the first reading, the second, and what is alike in both
+_SEEDS: Final = ("#222222", "#999999", "#222222")
 
 
-def beside_published(claims: pd.DataFrame, folder: Path) -> Path | None:
-    """Draw every value that a paper gives with ours, over the published one, in each reading; None if there is none.
+def beside_published(claims: pd.DataFrame, folder: Path) -> dict[str, Path]:
+    """Draw what each paper prints with ours, over the published value, in each reading; pictures by page.
 
-    `claims` are rows of `evaluate`. What a generator is made to have, and what repeats another statement, is left out.
-    A picture whose table would be the same stays.
+    `claims` are rows of `evaluate`. What a generator is made to have is left out. A picture whose table would be the
+    same stays.
     """
     papers = read_claims().set_index("id")
     about = claims["id"].map(papers["trace"])
     there = [trace in SAME.get(of, (trace,)) for trace, of in zip(claims["trace"], about, strict=True)]
-    frame = claims[np.array(there, dtype=bool) & claims["value"].gt(0) & claims["kind"].isin(["result", "example"])]
-    if frame.empty:
-        return None
+    rows = claims[np.array(there, dtype=bool) & (claims["measured"] != "")]
+    pictures = {}
+    for paper in PAPERS:
+        labels = {id: (heading, label) for heading, some in LABELS[paper.key].items() for id, label in some.items()}
+        frame = rows[rows["id"].isin([*labels])].reset_index(drop=True)
+        if frame["value"].notna().any():
+            frame = frame.iloc[np.argsort([[*labels].index(id) for id in frame["id"]], kind="stable")]
+            pictures[paper.key] = _picture(frame.reset_index(drop=True), labels, papers, paper.key, folder)
+    return pictures
+
+
+def _picture(
+    frame: pd.DataFrame, labels: Mapping[str, tuple[str, str]], papers: pd.DataFrame, page: str, folder: Path
+) -> Path:
     printed = frame["id"].map(papers["value"]).astype(float)
+    frame = frame.assign(value=[_worked_out(row, folder) for row in frame.to_dict("records")])
     seeds = [each_seed(row, folder) for row in frame.to_dict("records")]
-    frame = frame.assign(low=[min(x) for x in seeds], ratio=frame["value"], high=[max(x) for x in seeds])
-    frame[_RATIOS] = frame[_RATIOS].div(printed, axis=0).round(4)
-    frame["relation"] = frame["id"].map(papers["relation"])
-    frame["source"] = [next(paper.title for paper in PAPERS if id.startswith(paper.prefix)) for id in frame["id"]]
-    frame = frame.sort_values("source", key=lambda x: x.map([paper.title for paper in PAPERS].index), kind="stable")
-    said = ["source", "id", "statement", "trace", "reading", "relation", "paper", "measured"]
-    frame = frame[[*said, *_RATIOS, "verdict"]]
-    picture, table = folder / f"{NAME}_all.png", folder / f"{NAME}_all.csv"
-    forms = [table, *(table.with_suffix(f".{form}") for form in ("png", *further_forms()))]
-    if not all(path.exists() for path in forms) or not frame.reset_index(drop=True).equals(_as_written(table)):
-        fig, ax = charts.panels(width=7.0, height=0.8 + 0.16 * (frame["id"].nunique() + len(PAPERS)))
-        rows = frame["id"] + "  " + frame["statement"].map(lambda text: shorten(text, SHOWN, placeholder=" …"))
-        forest(frame.assign(row=rows), ax)
-        charts.save(fig, NAME, "all", folder, frame)
+    ratios = [[x / value for x in some] for some, value in zip(seeds, printed, strict=True)]
+    alike = frame["id"].map(papers["repeats"]) == frame["id"]  # what is the same in each reading
+    table = pd.DataFrame({
+        "id": frame["id"],
+        "heading": [labels[id][0] for id in frame["id"]], "label": [labels[id][1] for id in frame["id"]],
+        "reading": frame["reading"].mask(alike, "in both alike"), "relation": frame["id"].map(papers["relation"]),
+        "paper": frame["paper"], "measured": frame["measured"].str.partition(";")[0],
+        "ratio": (frame["value"] / printed).where(frame["value"] > 0).round(4),
+        "seeds": [" ".join(f"{x:.4g}" for x in some if x > 0) if len(some) > 1 else "" for some in ratios],
+        "kind": frame["id"].map(papers["kind"]), "verdict": frame["verdict"],
+    })[~(alike & frame["id"].duplicated())].reset_index(drop=True)  # fmt: skip
+    picture, file = folder / f"{NAME}_{page}.png", folder / f"{NAME}_{page}.csv"
+    forms = [picture, file, *(file.with_suffix(f".{form}") for form in further_forms())]
+    if not all(path.exists() for path in forms) or not table.equals(as_written(file)):
+        fig, ax = charts.panels(width=7.0, height=1.6 + 0.18 * len(_rows(table)))
+        forest(table, ax)
+        near, _, many = _nearness(table)
+        title = next(paper.title for paper in PAPERS if paper.key == page)
+        with style():
+            ax.set_title(f"{title}: {near} of {many} results within 10 % of the paper's" if many else title, pad=14)
+        charts.save(fig, NAME, page, folder, table)
     return picture
 
 
+def _worked_out(row: Mapping[Hashable, Any], folder: Path) -> float:
+    """The value of a row; that of a worked example, which is judged without one, is in its table."""
+    _, table, on, where = STATEMENTS[row["id"]]
+    if not STATEMENTS[row["id"]].has_many:
+        return float(row["value"])
+    values = Source(reader(folder), {}, table, on or row["trace"], row["id"], where)("value")["value"]
+    return float(values.iloc[0]) if len(values) == 1 else float("nan")
+
+
 def each_seed(row: Mapping[Hashable, Any], folder: Path) -> list[float]:
-    """What a row of `evaluate` measures on each seed or trial alone; its value where the table has none of them."""
+    """Measure a row of `evaluate` on each seed or trial alone; its value where the table has none of them."""
     judge, table, on, where = STATEMENTS[row["id"]]
     printed = read_claims().query("value != ''")
     papers = dict(zip(printed["id"], printed["value"].astype(float), strict=True))
@@ -89,52 +122,88 @@ def each_seed(row: Mapping[Hashable, Any], folder: Path) -> list[float]:
     return found or [row["value"]]
 
 
-def forest(frame: pd.DataFrame, ax: Axes) -> None:
-    """Draw the column `ratio`: a row for each `row` below the name of its `source`, a mark for each `reading`.
+def _rows(table: pd.DataFrame) -> list[tuple[str, str]]:
+    """Rows from above: a heading has no label."""
+    pairs = zip(table["heading"], table["label"], strict=True)
+    return list(dict.fromkeys(row for heading, label in pairs for row in ((heading, ""), (heading, label))))
 
-    A line leads from `low` to `high`, and the mark points where the value may lie, by `relation`. What is beyond the
-    axis is drawn at its edge, with the number.
+
+def forest(table: pd.DataFrame, ax: Axes) -> None:
+    """Draw the column `ratio`: a row for each label below its heading, a mark for each `reading`, dots for `seeds`.
+
+    An open diamond with an arrow, by `relation`, is the paper. What is beyond the axis is drawn at its edge.
     """
-    rows = list(dict.fromkeys(name for pair in zip(frame["source"], frame["row"], strict=True) for name in pair))
-    readings = [reading for reading in frame["reading"].unique() if reading]
-    low, high = max(float(frame["low"].min()) / 1.2, LEAST), min(float(frame["high"].max()) * 1.2, 1 / LEAST)
+    rows = _rows(table)
+    readings = [reading for reading in (*READINGS, "in both alike") if reading in set(table["reading"])]
+    place = {"": 0, **{reading: k for k, reading in enumerate(readings[:2])}, "in both alike": 2}
     with style():
         ax.axvspan(1 / NEAR, NEAR, color="#DDDDDD", zorder=0)
         ax.axvline(1, **REFERENCE)
-        for reading, color in zip(["", *readings], ["#222222", *OTHERS], strict=False):
-            for name, *found, relation in frame[frame["reading"] == reading][["row", *_RATIOS, "relation"]].to_numpy():
-                y, (least, x, most) = rows.index(name), np.clip(found, low, high)
-                ax.plot([least, most], [y, y], color=color, linewidth=0.8)
-                ax.plot(x, y, _MARKS.get(relation, "o"), color=color, markersize=4.5)
-                if x != found[1]:
-                    ax.annotate(f"{found[1]:.2g}", (x, y), (5, -2.5), textcoords="offset points", fontsize=6.5)
-            ax.plot([], [], "o", color=color, label=reading or None)
+        for row in table.drop_duplicates(["heading", "label"]).to_dict("records"):
+            y = rows.index((row["heading"], row["label"]))
+            ax.plot(1, y, **{**charts.PUBLISHED, "markersize": 8, "label": None, "zorder": 2})
+            if way := _ARROWS.get(row["relation"]):
+                ax.annotate("", (1.5**way, y), (1.06**way, y), arrowprops={"arrowstyle": "->", "linewidth": 0.8})
+            ax.text(EDGE * 1.9, y, row["paper"], fontsize=6.5, va="center")
+        for row in table.to_dict("records"):
+            _mark(ax, row, rows.index((row["heading"], row["label"])), place[row["reading"]])
+        for reading in readings or [""]:
+            ax.plot([], [], "o", markerfacecolor=_FILLS[place[reading]], color="#222222", label=reading or "ours")
+        ax.plot([], [], **charts.PUBLISHED)
         ax.set_xscale("log")
-        ax.set_xlim(low / 1.1, high * 1.1)
-        ax.xaxis.set_major_locator(FixedLocator([tick for tick in _TICKS if low <= tick <= high]))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        ax.set_xlim(1 / EDGE / 1.15, EDGE * 1.7)
+        ax.xaxis.set_major_locator(FixedLocator(_TICKS))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"1/{1 / value:g}" if value < 1 else f"{value:g}"))
         ax.xaxis.set_minor_locator(NullLocator())
-        ax.set_yticks(np.arange(len(rows)), rows, fontsize=6.5)
-        for text in ax.get_yticklabels():
-            text.set_fontweight("bold" if text.get_text() in set(frame["source"]) else "normal")
+        ax.set_yticks(range(len(rows)), [label or heading for heading, label in rows], fontsize=7)
+        for text, (_, label) in zip(ax.get_yticklabels(), rows, strict=True):
+            text.set_fontweight("normal" if label else "bold")
+        ax.tick_params(axis="y", length=0)
+        ax.grid(visible=False, axis="y")
+        ax.text(EDGE * 1.9, -0.8, "paper", fontsize=7, fontweight="bold", va="center")
         ax.set_ylim(len(rows) - 0.4, -0.6)
-        ax.set_xlabel("Ours over the published value")
-        if readings:
-            ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=min(len(readings), 2))
+        ax.set_xlabel("Ours over the published value [log]")
+        fig = ax.get_figure()
+        assert isinstance(fig, Figure)
+        fig.legend(loc="outside lower center", ncols=4)
 
 
-def in_words(table: Path) -> str:
-    """How near the values in the table of that picture are to the published ones, and which is farthest, in words."""
-    frame = _as_written(table)
-    equal = frame[frame["relation"].isin(["=", "up to", "close to"])]
-    near, far = (equal["ratio"].between(1 / factor, factor).sum() for factor in (NEAR, 2))
-    worst = equal.loc[[*np.log(equal["ratio"]).abs().nlargest(1).index]].to_dict("records")
-    farthest = "".join(f" The farthest is {row['measured']} for {row['paper']} ({row['id']})." for row in worst)
+def _mark(ax: Axes, row: Mapping[Hashable, Any], y: int, place: int) -> None:
+    """One value of ours in the reading of a place, with its seeds below it."""
+    number = row["ratio"]
+    if not np.isfinite(number):
+        ax.plot(1 / EDGE, y, "x", color=_SEEDS[place], markersize=4.5, zorder=4)
+        return
+    seeds = [float(x) for x in str(row["seeds"]).split() if 1 / EDGE <= float(x) <= EDGE]
+    ax.plot(seeds, np.full(len(seeds), y + 0.3), "o", color=_SEEDS[place], markersize=1.6, linestyle="none", zorder=3)
+    x = float(np.clip(number, 1 / EDGE, EDGE))
+    ax.plot(x, y, "o", markerfacecolor=_FILLS[place], color="#222222", markersize=4, zorder=4)
+    if x != number:
+        ax.annotate(f"{number:,.2g}" if number < 1 else f"{number:,.0f}", (x, y), (5, -6 if place == 1 else 0),
+                    textcoords="offset points", fontsize=6)  # fmt: skip
+
+
+def in_words(tables: Sequence[Path]) -> str:
+    """Say how near the values in the tables of such pictures are to the published ones, and which is farthest."""
+    frame = pd.concat([as_written(table) for table in tables])
+    near, far, many = _nearness(frame)
+    equal = frame[frame["relation"].isin(_EQUAL) & frame["ratio"].notna()]
+    worst = equal.loc[np.log(equal["ratio"]).abs() == np.log(equal["ratio"]).abs().max()].to_dict("records")
+    farthest = "".join(f" The farthest is {row['measured']} for {row['paper']}, {row['label']}." for row in worst[:1])
     return (
-        f"Of {len(equal)} values, counted in each reading, {near} are within 10 % of the published one (the grey "
-        f"band), and {far} within a factor of 2.{farthest}"
+        f"Of {many} results with a value, counted in each reading, {near} are within 10 % of the published one, and "
+        f"{far} within a factor of 2.{farthest}"
     )
 
 
-def _as_written(table: Path) -> pd.DataFrame:
-    return pd.read_csv(table, keep_default_na=False)
+def _nearness(frame: pd.DataFrame) -> tuple[int, int, int]:
+    """Count results within 10 %, within a factor of 2, and all that a paper gives as equal."""
+    equal = frame.loc[frame["relation"].isin(_EQUAL) & (frame["kind"] == "result"), "ratio"]
+    near, far = (int(equal.between(1 / factor, factor).sum()) for factor in (NEAR, 2))
+    return near, far, len(equal)
+
+
+def as_written(table: Path) -> pd.DataFrame:
+    """The table of such a picture, texts as they are."""
+    texts = ["id", "heading", "label", "reading", "relation", "paper", "measured", "seeds", "kind", "verdict"]
+    return pd.read_csv(table, keep_default_na=False, na_values={"ratio": [""]}, dtype=dict.fromkeys(texts, str))

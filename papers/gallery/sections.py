@@ -6,6 +6,7 @@ import html
 import os
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import quote
@@ -14,13 +15,14 @@ import pandas as pd
 
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
+from papers.claims.evaluate import STATEMENTS
 from papers.claims.filled import fill
 from papers.gallery.captions import ENTRIES, Entry, is_real
 from papers.gallery.tables import markdown, written_out
 from papers.gallery.verdicts import finding, side_by_side, with_footnotes
 
-WIDTHS: Final = {1: 640, 2: 420}
-"""Of so many thumbnails in a row [pixels]; more of them are 280 wide."""
+WIDTH: Final = 640
+"""Width of a picture on a page [pixels]: one trace a row, so that its letters can be read."""
 
 
 def trace_of(path: Path) -> str:
@@ -35,7 +37,7 @@ def trace_order(path: Path) -> tuple[int, str]:
 
 
 def alt(title: str, finding: str, trace: str = "") -> str:
-    """What a picture shows in words, as an attribute takes it: the title, the trace, and what was found."""
+    """Describe a picture as an attribute: the title, the trace, and what was found."""
     words = f"{title}{f', {trace}' if trace else ''}. {finding}".replace("`", "")
     return html.escape(" ".join(words.split()), quote=True)
 
@@ -46,6 +48,13 @@ def thumbnail(path: Path, text: str, width: int) -> str:
     return f'<a href="{name}"><img src="{name}" width="{width}" alt="{text}"></a>'
 
 
+def folded(summary: str, lines: Sequence[str], mark: str = "") -> list[str]:
+    """Fold lines of Markdown below a summary, which is HTML; `mark` is what a link may lead to."""
+    anchor = f'<a id="{mark}"></a>' if mark else ""
+    end = [] if lines and not lines[-1] else [""]
+    return ["<details>", f"<summary>{anchor}{summary}</summary>", "", *lines, *end, "</details>", ""]
+
+
 def files(pictures: Sequence[Path], tables: Sequence[Path]) -> str:
     """Links to the numbers of the pictures, in their order, and to further tables."""
     beside = [path.with_suffix(".csv") for path in pictures if path.with_suffix(".csv").exists()]
@@ -54,7 +63,7 @@ def files(pictures: Sequence[Path], tables: Sequence[Path]) -> str:
 
 
 def repetitions(tables: Iterable[Path]) -> str:
-    """Over how many seeds or trials the numbers in tables go, as far as they say so: ``5 seeds of venus``."""
+    """Count the seeds or trials behind the numbers in tables, as far as these say so: ``5 seeds of venus``."""
     found: dict[tuple[str, str], int] = {}
     for path in tables:
         of = f" of {trace_of(path)}" if trace_of(path) in SYNTHETIC else ""
@@ -67,7 +76,7 @@ def repetitions(tables: Iterable[Path]) -> str:
 
 
 class Made(NamedTuple):
-    """What made a folder of figures: its files, the command, the scale, every verdict, what was found in words."""
+    """A folder of figures: its files, the command and scale that made it, every verdict, and the findings."""
 
     folder: Path
     files: list[Path]
@@ -92,7 +101,7 @@ class Shown(NamedTuple):
 
     @property
     def is_there(self) -> bool:
-        """Whether there is anything of it."""
+        """Return true if there is anything of it."""
         return bool(self.pictures or self.tables)
 
 
@@ -107,46 +116,61 @@ def shown(made: Made, entry: Entry, *, real: bool) -> Shown:
 
 
 def section(made: Made, figure: Shown, *, real: bool) -> list[str]:
-    """One figure, line by line; `real` on the page of real workloads."""
+    """One figure, line by line: its first picture, and folded the others, the verdicts and what made it."""
     entry, pictures, tables, claims = figure
     lines = [f'<a id="{entry.id}"></a>', "", f"## {entry.title}", ""]
     lines += [*([_said(entry), ""] if entry.text else []), *_found(made, figure)]
-    if pictures:
-        width = WIDTHS.get(len(pictures), 280)
-        lines += [*(thumbnail(path, _alt(figure, path), width) for path in pictures), ""]
-        lines += [files(pictures, tables), ""]
-    else:  # a table of the paper, and not the numbers behind a picture
-        for path in tables:
-            text = written_out(entry.id, pd.read_csv(path))
-            lines += [files([], [path]), "", *text, ""]
     if not figure.is_there:
         lines += ["Not there yet.", ""]
+    pages = [thumbnail(path, _alt(figure, path), WIDTH) for path in pictures]
+    lines += [*pages[:1], ""] if pages else []
+    below = [line for page in pages[1:] for line in (page, "")]
+    if pictures:
+        below += [files(pictures, tables), ""]
+    else:  # a table of the paper, and not the numbers behind a picture
+        for path in tables:
+            lines += [files([], [path]), "", *written_out(entry.id, pd.read_csv(path)), ""]
     if not claims.empty:
         table, notes = with_footnotes(side_by_side(claims))
-        lines += [*markdown(table), "", *notes, *([""] if notes else [])]
-    return [*lines, *_origin(made, figure, real)]
+        below += [*markdown(table), "", *notes, *([""] if notes else [])]
+    below += _origin(made, figure, real)
+    return [*lines, *(folded(_below(pictures, claims), below) if below else [])]
+
+
+def _below(pictures: Sequence[Path], claims: pd.DataFrame) -> str:
+    """Name what is folded below the first picture of a figure."""
+    traces = list(dict.fromkeys(map(trace_of, pictures[1:])))
+    others = f"also {' and '.join(traces)}" if traces and traces != [trace_of(pictures[0])] else ""
+    panels = "" if others or len(pictures) < 2 else f"{len(pictures) - 1} more pictures"
+    verdicts = f"{len(claims)} verdict{'s' if len(claims) > 1 else ''}" if len(claims) else ""
+    words = ", ".join(x for x in (others, panels, verdicts, "numbers, what made it") if x)
+    return html.escape(words[:1].upper() + words[1:], quote=False)
 
 
 def _said(entry: Entry) -> str:
-    """What the paper says, or what a figure shows that no paper has."""
+    """Return what the paper says, or what a figure of ours shows, and what to look at."""
     text = fill(entry.text, f"papers/gallery/captions, {entry.id}")
-    return text if entry in ENTRIES["further"] else f"*The paper:* {text}"
+    text = text if entry in ENTRIES["further"] else f"*The paper:* {text}"
+    return f"{text} *Look at:* {entry.look}" if entry.look else text
 
 
 def _found(made: Made, figure: Shown) -> list[str]:
-    """What came out: of the statements of a paper, or in which of the findings a further figure is named."""
+    """Return what came out: verdicts on statements of a paper, or the findings that name a further figure."""
     if figure.entry not in ENTRIES["further"]:
         return [f"*Here:* {finding(figure.claims) or 'no statement is checked.'}", ""] if figure.entry.code else []
-    named = re.findall(rf"^(\d+)\. .*figure `{re.escape(figure.entry.id)}`", made.findings, re.MULTILINE)
-    many = "s" if len(named) > 1 else ""
-    return [f"*Here:* finding{many} {' and '.join(named)} of the [first page](README.md).", ""] if named else []
+    said = rf"^(\d+)\. \*\*(.+?)\*\*.*figure `{re.escape(figure.entry.id)}`"
+    named = re.findall(said, made.findings, re.MULTILINE)
+    return [line for k, text in named for line in (f"*Here:* {text} ([finding {k}](README.md#finding-{k}))", "")]
 
 
 def _alt(figure: Shown, path: Path) -> str:
-    """Words for one picture: what was found on its trace, or on all, or what the figure shows."""
+    """Words for one picture: what was found on its own trace, or what the figure shows if no statement is about it."""
     trace = trace_of(path)
-    of_trace = figure.claims[figure.claims["trace"] == trace]
-    text = finding(of_trace if len(of_trace) else figure.claims) or _said(figure.entry).replace("*", "")
+    on = figure.claims["id"].map(lambda id: STATEMENTS[id].on if id in STATEMENTS else "")
+    of_trace = figure.claims[(figure.claims["trace"] == trace) | (on == trace)]
+    if len(of_trace):
+        return alt(figure.entry.title, finding(of_trace), trace)
+    text = "The paper has no statement on this trace." if len(figure.claims) else _said(figure.entry).replace("*", "")
     return alt(figure.entry.title, text, trace)
 
 
@@ -161,7 +185,17 @@ def _origin(made: Made, figure: Shown, real: bool) -> list[str]:
     if real and "TRACE=" not in made.command:
         trace = trace_of([*figure.pictures, *figure.tables][0])
         command = f"`make real`, or into `build/` `make figures TRACE={trace} ONLY={notebook}`"
+    if time := _time(notebook):
+        command += f" ({time} at `SCALE=small`)"
     many = "one run of each" if real else entry.seeds or repetitions(figure.tables)
     scale = f"scale `{made.scale}`{f', {many}' if many else ''}"
     place = made.path_to(f"notebooks/{notebook}.ipynb")
     return [f"*Made by* notebook [{notebook}]({place}); {code}; {command}; {scale}.", ""]
+
+
+@cache
+def _time(notebook: str) -> str:
+    """Return the time that a notebook says it takes to run, or nothing."""
+    path = ROOT / "notebooks" / f"{notebook}.ipynb"
+    found = re.search(r"\*\*Time\*\* .*? to read, ([\w ]+?) to run", path.read_text(encoding="utf-8"))
+    return found[1] if found else ""

@@ -9,12 +9,11 @@ from typing import Final
 import pandas as pd
 
 from astraea.traces.synthetic import SYNTHETIC
-from papers.claims.evaluate import KINDS, READINGS, STATEMENTS, counted, read_claims
+from papers.claims.evaluate import MARKS, READINGS, STATEMENTS, counted, read_claims
 from papers.claims.resampling import DRAWS, SURE
 from papers.gallery.captions import PAPERS
 from papers.judging import Verdict
 
-MARKS: Final = dict(zip(Verdict, ("✓", "(✓)", "≈", "✗", "–"), strict=True))
 _WORDS: Final = {
     Verdict.HOLDS: ("holds", "hold"),
     Verdict.OF_THOSE: ("holds of those there", "hold of those there"),
@@ -31,7 +30,7 @@ _WITH_VALUE: Final = ("=", "<", ">", "<=", "up to", "close to", "shape")
 def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame:
     """A row for each statement and trace: what was measured with its verdict, in each reading that there is.
 
-    The column `notes` lists what each reading's note says.
+    The column `notes` lists the notes of the readings.
     """
     rows = []
     readings = set(claims["reading"])
@@ -49,14 +48,14 @@ def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame
 
 
 def _sure(same: float | None) -> str:
-    """In which share of resamples a verdict is the same, in brackets; it is not rounded up to 100 %."""
+    """Write the share of resamples with the same verdict, in brackets; it is not rounded up to 100 %."""
     if same is None or math.isnan(same):
         return ""
     return f" ({math.floor(100 * same + 1e-9)} %{'' if same >= SURE else ', not sure'})"
 
 
 def how_sure(claims: pd.DataFrame) -> str:
-    """What the percentages behind verdicts are, and why some have none; `claims` are of `with_probability`."""
+    """Explain the percentages behind verdicts, and why some have none; `claims` are of `with_probability`."""
     drawn, others = (claims.loc[some, "resampled"] for some in (claims["same"].notna(), claims["same"].isna()))
     if drawn.empty:
         return ""
@@ -71,14 +70,14 @@ def how_sure(claims: pd.DataFrame) -> str:
 
 
 def _drawn(words: pd.Series[str]) -> str:
-    """What is drawn, each kind once: ``2 or 5 seeds, 3 trials`` of "5 seeds, 2 seeds", "2 seeds" and "3 trials"."""
+    """Name each kind that is drawn: ``2 or 5 seeds, 3 trials`` of "5 seeds, 2 seeds", "2 seeds" and "3 trials"."""
     parts = words.str.split(", ").explode().str.split(" ", n=1)
     many = parts.str[0].astype(int).groupby(parts.str[1]).unique()
     return ", ".join(f"{' or '.join(str(n) for n in sorted(some))} {what}" for what, some in many.items())
 
 
 def steady(claims: pd.DataFrame) -> str:
-    """How many results are the same in nearly all resamples, in a sentence; `claims` are of `with_probability`."""
+    """Count, in a sentence, the results that are the same in nearly all resamples of `with_probability`."""
     some = counted(claims)
     results = some.loc[some["kind"] == "result", "same"].dropna()
     if results.empty:
@@ -90,7 +89,7 @@ def steady(claims: pd.DataFrame) -> str:
 
 
 def with_footnotes(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Put numbers in the place of notes; the table, and the notes as a numbered list."""
+    """Replace notes by numbers; return the table, and the notes as a numbered list."""
     notes = list(dict.fromkeys(note for some in table["notes"] for note in some))
     numbers = [", ".join(str(notes.index(note) + 1) for note in some) for some in table["notes"]]
     shown = table.drop(columns="notes")
@@ -98,7 +97,7 @@ def with_footnotes(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def finding(claims: pd.DataFrame) -> str:
-    """What came of the statements on a figure, in a line: the first with a value in the paper, and how many hold.
+    """Sum up the statements on a figure in a line: the first with a value in the paper, and how many hold.
 
     `claims` are rows of `evaluate` in their order.
     """
@@ -125,7 +124,7 @@ def _each(mine: pd.DataFrame, words: pd.Series[str]) -> str:
 
 
 def _tally(verdicts: pd.Series[str]) -> str:
-    """How many checks got which verdict, in a sentence."""
+    """Count the verdicts in a sentence."""
     found = verdicts.value_counts()
     if set(found.index) == {Verdict.HOLDS}:
         return f"All {len(verdicts)} checks hold."
@@ -133,25 +132,32 @@ def _tally(verdicts: pd.Series[str]) -> str:
     return f"Of {len(verdicts)} checks {', '.join(parts)}."
 
 
-def table_of_kinds(claims: pd.DataFrame, link: Mapping[str, str]) -> pd.DataFrame:
-    """Papers and kinds of statement with the number of each verdict; `link` says where the page of a paper is.
+def tally(claims: pd.DataFrame, link: Mapping[str, str]) -> pd.DataFrame:
+    """Count verdicts: a row for each paper and reading, and the sum; `link` says where the page of a paper is.
 
-    Checks are those of `counted`. Of results, each reading and real traces have rows of their own; what is no result,
-    and says little if it holds, comes last.
+    Checks are those of `counted`. `can fail` are results; the others of `KINDS` say little if they hold, and their
+    verdicts are in the column behind. In each row the verdicts add up to the results.
     """
     claims, rows = counted(claims), []
     for paper in PAPERS:
         mine = claims[claims["id"].str.startswith(paper.prefix)]
         if (mine["verdict"] == Verdict.NOT_YET).all():
             continue
-        real = mine["reading"].ne("") & ~mine["trace"].isin(SYNTHETIC) & (paper.key == "ye2022")
-        for kind, words in KINDS.items():
-            of_kind = mine[mine["kind"] == kind]
-            for (reading, is_real), some in of_kind.groupby(["reading", real], sort=False):
-                where = f", {'real' if is_real else 'synthetic'} traces" if reading and paper.key == "ye2022" else ""
-                place = link.get("real_traces" if is_real else paper.key)
-                name = f"[{paper.title}]({place})" if place else paper.title
-                numbers = {f"{MARKS[v]} {v}": (some["verdict"] == v).sum() for v in Verdict}
-                rows.append({"paper": name, "statements about": f"{words} {reading}".strip() + where,
-                             "statements": some["id"].nunique(), "checks": len(some), **numbers})  # fmt: skip
-    return pd.DataFrame(rows)
+        place = link.get(paper.key)
+        name = f"[{paper.title}]({place})" if place else paper.title
+        readings = mine["reading"].unique()
+        for reading in (*(x for x in READINGS if x in readings), *(x for x in readings if x == "")):
+            some = mine[mine["reading"] == reading]
+            results = some[some["kind"] == "result"]
+            fixed = len(some) - len(results)
+            held = (some.loc[some["kind"] != "result", "verdict"] == Verdict.HOLDS).sum()
+            rows.append({
+                "paper": name, "reading": reading or "alike in both" * (len(readings) > 1), "checks": len(some),
+                "cannot fail": fixed, "of them hold": held, "can fail": len(results),
+                **{f"{MARKS[v]} {v}": (results["verdict"] == v).sum() for v in Verdict},
+            })  # fmt: skip
+    table = pd.DataFrame(rows)
+    if table.empty:
+        return table
+    total = {"paper": "**all**", "reading": "", **table.drop(columns=["paper", "reading"]).sum().to_dict()}
+    return pd.concat([table, pd.DataFrame([total])], ignore_index=True)

@@ -1,4 +1,4 @@
-"""How papermill runs a notebook here: as always, but a kernel is sent nothing while its reply is awaited.
+"""A papermill engine that sends a kernel nothing while it waits for the reply.
 
 nbclient sends what an output widget shows back to the kernel, over the socket on which the reply comes. ZeroMQ reports
 a message on a socket only once, and a send can consume that report. The reply is then never read, and papermill waits

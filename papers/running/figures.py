@@ -32,6 +32,7 @@ from astraea.plots.files import further_forms
 from astraea.traces.named import workload_path
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
+from papers.gallery.crate import write_crate
 from papers.gallery.pages import write_gallery
 from papers.running import notebooks
 from papers.running.grids import GRIDS
@@ -49,7 +50,7 @@ SHOWN: Final = (
     "03_lease_term", "04a_fairness", "04b_fairness_experiments", "05_efficiency", "06_cluster_size",
     "08_paper_vs_release", "14_leaderboard",
 )  # fmt: skip
-"""Notebooks whose figures of a real workload stand in the gallery: Figs 9 to 14, the ladder, and the leaderboard."""
+"""Notebooks whose figures of a real workload are in the gallery: Figs 9 to 14, the ladder, and the leaderboard."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ def make_figures(
         write_record(tasks[0].target / f"made_{_slug(str(trace))}.json", root, str(trace), written)
     command = f"make figures SCALE={scale}" + (f" TRACE={trace}" if trace and not shown else "")
     page = write_gallery(tasks[0].target, command, scale)
+    write_crate(tasks[0].target, command, scale)
     spent |= {task.name: outcome.seconds for task, outcome in zip(stale, outcomes, strict=True)}
     for name, seconds in (spent | {"in all": time.perf_counter() - began}).items():
         print(f"{name:<40}{seconds:8.1f} s")
@@ -124,7 +126,7 @@ def code(root: Path) -> str:
 def write_record(path: Path, root: Path, trace: str, files: Mapping[str, str]) -> None:
     """Write beside the committed figures of a real workload what they were made from; `files` are names and SHA-256.
 
-    Who changes the code makes them anew (`make real`), or a test says so.
+    After a change of the code a test fails until they are made anew (`make real`).
     """
     about = {"command": "make real", "trace": trace, "trace_sha256": load_workload(trace)[0].digest, "code": code(root)}
     write_atomically(path, json.dumps({**about, "files": dict(sorted(files.items()))}, indent=1) + "\n")
@@ -166,7 +168,7 @@ def _slug(trace: str) -> str:
 
 
 def up_to_date(task: Task) -> bool:
-    """Whether the last good run had the same inputs, and everything that it wrote is still there, unchanged.
+    """Return true if the last good run had the same inputs, and all that it wrote is still there, unchanged.
 
     Where further forms of pictures are wanted, it must have written them too; otherwise those of an earlier run stay.
     """

@@ -1,4 +1,4 @@
-"""Which simulations each notebook reads: `make figures` makes them beforehand, in parallel."""
+"""Simulations that each notebook reads: `make figures` runs them beforehand, in parallel."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from papers.ye2022.one_tenant import over_claiming_grid, paid_share_grid
 from papers.ye2022.released import released_grid
 
 NotebookGrid = Callable[[str, str], Grid]
-"""Of a trace and a scale."""
+"""Grid for a trace and a scale."""
 
 
 def _together(*grids: NotebookGrid) -> NotebookGrid:

@@ -18,7 +18,7 @@ from astraea.core.errors import InputError
 
 
 class Outcome(NamedTuple):
-    """How a run ended: the executed notebook, the time [s], and what went wrong in a sentence, or nothing."""
+    """The end of a run: the executed notebook, the time [s], and what went wrong in a sentence, or nothing."""
 
     executed: Path
     seconds: float
@@ -61,8 +61,8 @@ def parameter_names(cells: Iterable[Cell]) -> tuple[str, ...]:
 def digest(cells: Iterable[Cell], parameters: Mapping[str, Any], files: Iterable[Path], root: Path) -> str:
     """SHA-256 of all that the outputs depend on.
 
-    These are the cells, the modules of the project that their code can reach, the parameters, the lock file, the table
-    of statements, tables of `data` that a cell names, the version of Python, and the content of `files`.
+    These are the cells, the parameters, the modules of the project that the code can reach, and the version of Python.
+    Files are the lock file, the table of statements, tables of `data` that a cell names, and `files`.
     """
     cells = tuple(cells)
     h = hashlib.sha256(code_of(cells).digest.encode())

@@ -1,7 +1,7 @@
 """The major claims of the papers, one by one: run the smallest experiment that decides each, and judge what comes out.
 
-The claims stand in `data/major_claims.toml`; the statements of `data/claims.csv` that each is made of are judged by the
-rules of `papers.claims`, on the tables of `papers.running.smallest_experiments`.
+The claims are those of `data/major_claims.toml`. The rules of `papers.claims` judge the statements of `data/claims.csv`
+that each is made of, on the tables of `papers.running.smallest_experiments`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from papers.running import smallest_experiments
 
 
 class Reproduced(NamedTuple):
-    """What became of a claim."""
+    """The verdict on a claim."""
 
     holds: bool  # whether each statement is within its tolerance
     table: pd.DataFrame  # a row per statement; columns id, statement, paper, tolerance, got, verdict
@@ -34,7 +34,7 @@ class Reproduced(NamedTuple):
 
 @cache
 def major_claims() -> Mapping[str, dict[str, Any]]:
-    """Every major claim by its name, ``C1`` and so on, as it stands in the file."""
+    """Return every major claim by its name, ``C1`` and so on, as the file has it."""
     return tomllib.loads((ROOT / "data" / "major_claims.toml").read_text(encoding="utf-8"))
 
 
@@ -52,7 +52,7 @@ def reproduce(name: str) -> Reproduced:
 
 
 def as_text(name: str, found: Reproduced) -> str:
-    """What `python -m papers reproduce` prints of a claim."""
+    """Write the verdict on a claim as `python -m papers reproduce` prints it."""
     claim = major_claims()[name]
     lines = [f"{name}: {claim['claim']}", f"    {claim['where']}; more of it in notebook {claim['notebook']}"]
     for row in found.table.to_dict("records"):

@@ -35,7 +35,7 @@ HIGH_LOAD: Final = Load(rates=(2.4,), before=(4000,), measured=1000)
 
 
 def given() -> Tables:
-    """What the papers work out by hand, and what the synthetic traces are made to have."""
+    """Worked examples of the papers, and statistics that the synthetic traces are made to have."""
     return six_gpus() | printed_examples() | trace_statistics()
 
 

@@ -185,9 +185,20 @@ def by_class_picture(table: pd.DataFrame, columns: tuple[str, str], published: M
             value, text = marks[column]
             charts.mark_line(ax, value, "")
             ax.text(value, 1.02, text, fontsize=8, color="#444444", ha="center")
+    said, at = (("Running for more than an hour", HOUR) if columns[0] == "running_time" else
+                ("Waiting for more than half an hour", LONG_WAIT))  # fmt: skip
+    charts.footnote(fig, f"{said}: {_rest_of_each(table, columns[0], at)}.")
     questions = {"running_time": "Do jobs with more GPUs run longer?", "pending_time": "Who waits under FIFO?"}
     charts.legend(fig, headline=questions[columns[0]])
     return fig
+
+
+def _rest_of_each(table: pd.DataFrame, column: str, at: float) -> str:
+    """Write the share of each class beyond a value that is among the points of a distribution."""
+    rows = table[table[column] == at]
+    shares = zip(rows["demand"], rows["share"], strict=True)
+    texts = [f"{100 * (1 - share):.1f} % on {str(name).replace('>', '> ')}" for name, share in shares]
+    return f"{', '.join(texts)} GPUs"
 
 
 def _by_class(demand: Any, columns: dict[str, FloatArray], at: dict[str, list[float]]) -> pd.DataFrame:

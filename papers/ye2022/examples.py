@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
@@ -20,12 +21,16 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.units import MINUTE
+from astraea.plots.areas import gantt
 from astraea.plots.dots import PUBLISHED
-from astraea.plots.style import OTHERS, mark_line, name_axis, style
+from astraea.plots.style import OTHERS, mark_line, name_axis, panels, quick, style, title
 from astraea.traces.trace import Trace
 
 ROUND: Final = 10 * MINUTE  # one scheduling round, and one lease [s] ([Ye2022] §4.1.2)
 SIX_GPUS: Final = Cluster(nodes=1, gpus_per_node=6)
+SHORT: Final = {"max-min": "Max-min", "finish-time-fairness": "Finish-time fairness", "astraea": "LTGF"}
+"""Names of `mechanisms` for the titles of panels."""
+
 NO_OVERHEADS: Final = Settings(interval=10, checkpoint_overhead=0, restart_overhead=0)
 
 
@@ -63,6 +68,7 @@ class Asked(NamedTuple):
 
     shares: pd.Series[float]  # parts of the cluster's GPU-time in [0, 1]
     ends: pd.Series[float]  # when they ended [s]
+    grants: pd.DataFrame  # leases, as in a `Result`
 
 
 def asking(mechanism: str, demands: Sequence[int], hours: Sequence[float], window: float) -> Asked:
@@ -78,7 +84,20 @@ def asking(mechanism: str, demands: Sequence[int], hours: Sequence[float], windo
     grants = rejoined(result.grants) if mechanism == "max-min" else result.grants
     shares = window_shares(grants, SIX_GPUS.gpus, window, window).set_index("job_id")["share"]
     ends = grants.groupby("job_id")["end"].max()
-    return Asked(pd.concat([shares, pd.Series({"nobody": 1 - shares.sum()})]), ends)
+    return Asked(pd.concat([shares, pd.Series({"nobody": 1 - shares.sum()})]), ends, grants)
+
+
+def asking_picture(demands: Sequence[int], hours: float = 30, shown: float = 100 * MINUTE) -> Figure:
+    """Draw the first part of `asking` under each of `mechanisms` [s], and the shares of the first 10 hours below it."""
+    got = {name: asking(name, demands, [hours] * len(demands), 600 * MINUTE) for name in mechanisms()}
+    fig, axes = panels(columns=3, rows=2, width=3.0, height=2.3)
+    for ax, (name, asked) in zip(axes, got.items(), strict=False):
+        part = asked.grants[asked.grants["start"] < shown]
+        gantt(part.assign(job_id=part["job_id"].str[-1]), ax, gpus=SIX_GPUS.gpus)
+        title(ax, SHORT[name])
+    share_bars({name: asked.shares for name, asked in got.items()}, axes[3:])
+    quick(fig, bottom=0.1, top=0.93, hspace=0.4)
+    return fig
 
 
 def share_bars(

@@ -117,9 +117,10 @@ def three_panels(curve: pd.DataFrame, chosen: pd.Series[float]) -> Figure:
     """Draw `under_lease_term` over several terms, a row each, as lines, and one term as a large dot with its values."""
     in_percent = ("{:.1f} %", 100)
     texts = {"average_jct": ("{:.2f} h", 1 / HOUR), "overhead_share": in_percent, "sharing_loss": in_percent}
+    labels = ("Average JCT [h]", "Overhead [% of JCT]", "Sharing loss [% of jobs]")
     fig, axes = panels(columns=3, width=2.33, height=2.2)
     with style():
-        for ax, (column, (text, factor)) in zip(axes, texts.items(), strict=True):
+        for ax, label, (column, (text, factor)) in zip(axes, labels, texts.items(), strict=True):
             ax.plot(curve["lease_term"], curve[column], "-", color="#777777", linewidth=1.2)
             ax.plot(chosen["lease_term"], chosen[column], "o", color="#D55E00", markersize=8)
             ax.set_title(text.format(factor * chosen[column]), color="#A84300")
@@ -127,6 +128,7 @@ def three_panels(curve: pd.DataFrame, chosen: pd.Series[float]) -> Figure:
             ax.set_ylim(0, 1.15 * curve[column].max())
             name_axis(ax.xaxis, "lease_term", log=True)
             name_axis(ax.yaxis, column)
+            ax.set_ylabel(label)
     quick(fig)
     return fig
 

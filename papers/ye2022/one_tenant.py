@@ -71,14 +71,15 @@ def experiment_grid(
 
 
 def over_claiming_grid(trace: str, scale: str = "paper") -> Grid:
-    """`experiment_grid` with the typical tenant honest (the runs of `evaluation.main_grid`) and over-claiming."""
+    """Return `experiment_grid` of `over_claiming`; its honest runs are those of `evaluation.main_grid`."""
+    return experiment_grid(trace, scale, over_claiming)
 
-    def experiment(jobs: Trace, cluster: Cluster) -> Experiment:
-        tenant = typical_tenant(jobs)
-        largest = whole(quotas(jobs, cluster.gpus))[jobs.tenants.index(tenant)]
-        return Experiment(tenant, jobs, over_claimed(jobs, tenant, int(largest)))
 
-    return experiment_grid(trace, scale, experiment)
+def over_claiming(jobs: Trace, cluster: Cluster) -> Experiment:
+    """Return the jobs with the typical tenant honest, and with it over-claiming."""
+    tenant = typical_tenant(jobs)
+    largest = whole(quotas(jobs, cluster.gpus))[jobs.tenants.index(tenant)]
+    return Experiment(tenant, jobs, over_claimed(jobs, tenant, int(largest)))
 
 
 def over_claimed(trace: Trace, tenant: str, largest: int) -> Trace:

@@ -18,12 +18,18 @@ SPREADS: Final = (0.2, 0.5, 1.0)  # from 1 on of a colour scale of tenants' days
 
 
 def tenant_days(days: pd.DataFrame) -> Figure:
-    """Draw what each tenant got of what it was owed (`rho_tenant`) day by day."""
+    """Draw what each tenant got of what it was owed (`rho_tenant`) day by day, schedulers side by side."""
     off = (days["rho_tenant"] - 1).abs().quantile(0.95)
-    fig, ax = charts.panels(width=6.4, height=3.4)
-    charts.heatmap(days, "day", "tenant", "rho_tenant", ax, spread=next((s for s in SPREADS if off <= s), SPREADS[-1]))
-    footnote(fig, "Red: less than it was owed; blue: more; grey: owed nothing.")
-    charts.legend(fig, headline="Which tenant gets its share on which day? (ASTRAEA)")
+    spread = next((s for s in SPREADS if off <= s), SPREADS[-1])
+    names = charts.ordered(days["scheduler"])
+    fig, axes = charts.panels(columns=len(names), width=3.5, height=3.4)
+    for ax, name in zip(axes, names, strict=True):
+        charts.heatmap(days[days["scheduler"] == name], "day", "tenant", "rho_tenant", ax, spread=spread)
+        charts.title(ax, look(name).label)
+    for ax in axes[1:]:
+        ax.set(yticklabels=[], ylabel="")
+    footnote(fig, "Red: less than it was owed; blue: more; grey: owed nothing. From the papers, first seed.")
+    charts.legend(fig, headline="Which tenant gets its share on which day?", axes=[])
     return fig
 
 

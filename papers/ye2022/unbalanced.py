@@ -64,6 +64,7 @@ def picture(found: Unbalanced, trace: Trace) -> Figure:
             text = [f"{letter}: {100 * means[day, name]:.0f} %" for name, letter in
                     zip(found.tenants, "AB", strict=True)]  # fmt: skip
             ax.text((day + 0.5) * DAY, 1.04, "\n".join([day_name(trace, day), *text]), ha="center", fontsize=8)
+    charts.footnote(fig, "A full virtual cluster stays below 100 %: the next job needs more GPUs than are left.")
     charts.legend(fig, headline="One tenant's GPUs lie idle while another's are full, and later the reverse"
                   if found.swap and found.swap.is_full else "How do two tenants use their own GPUs?")  # fmt: skip
     return fig

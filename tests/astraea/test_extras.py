@@ -1,4 +1,4 @@
-"""What an installation without extras can do, and what it says of the rest."""
+"""An installation without extras: what works, and the errors of the rest."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tiny_trace import OWN, TINY, command
 OPTIONAL = (
     "dask", "distributed", "jinja2", "matplotlib", "pooch", "pyarrow", "requests", "scipy", "seaborn", "sklearn",
 )  # fmt: skip
-"""What extras bring."""
+"""Modules of the extras."""
 
 BESIDE = ("highspy", "ipykernel", "IPython", "jupyter_client", "papermill", "PIL", "papers")
-"""What only a checkout has."""
+"""Modules of a checkout alone."""
 
 WITHOUT = f"""
 import sys

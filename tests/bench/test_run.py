@@ -1,4 +1,4 @@
-"""Every measurement of `make bench` at its smallest size; how long anything takes is nobody's business here."""
+"""Every measurement of `make bench` at its smallest size; times are not checked."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Counter:
 
 
 class Stopped(Exception):
-    """Instead of a kill."""
+    """Raised in place of a kill."""
 
 
 def count(folder: Path, steps: int, until: int | None = None, every: float = 0, **options: Any) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def process(
 
 
 def read_until(started: subprocess.Popen[str], words: str) -> str:
-    """What a process prints up to a line with these words."""
+    """Return the output of a process up to a line with these words."""
     assert started.stdout is not None
     text = ""
     for line in started.stdout:

@@ -1,4 +1,4 @@
-"""Forecasts of when the jobs of a log would start, beside when they did.
+"""Forecast starts of the jobs of a log, beside their real starts.
 
 ``python tests/helpers/forecasts.py [LOG ...]`` measures the logs beside the tests and that of ../shared,
 and prints the table of docs/your_own_cluster.md.
@@ -43,7 +43,7 @@ WAITED = 10.0
 
 
 class Measured(NamedTuple):
-    """Forecasts of a log's jobs beside what came."""
+    """Forecasts of a log's jobs beside their real starts."""
 
     true: FloatArray  #: (forecasts,) time until the start [s]
     low: FloatArray  #: (forecasts,) ends of the intervals [s]
@@ -52,7 +52,7 @@ class Measured(NamedTuple):
 
     @property
     def inside(self) -> BoolArray:
-        """Whether each start lay in the interval."""
+        """Tell for each start if it was in the interval."""
         found: BoolArray = (self.low <= self.true) & (self.true <= self.high)
         return found
 

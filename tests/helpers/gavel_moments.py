@@ -1,4 +1,4 @@
-"""Moments for Gavel's policies to decide, what every answer must keep to, and the programs written out naively."""
+"""Moments for Gavel's policies to decide, constraints on every answer, and the programs written out naively."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def assert_valid(problem: Problem, allocation: Allocation) -> None:
 
 
 def answer(name: str, problem: Problem) -> Allocation:
-    """What a policy that has seen nothing yet allocates, checked."""
+    """Return the checked allocation of a policy that has seen nothing yet."""
     allocation = POLICIES[name].make()(problem)
     assert_valid(problem, allocation)
     return allocation

@@ -1,4 +1,4 @@
-"""Tables made by hand, and what the papers' rules say of them."""
+"""Tables made by hand, and verdicts of the papers' rules on them."""
 
 from __future__ import annotations
 

@@ -58,12 +58,12 @@ def unlimited(number: float) -> float:
 
 
 def amounts(found: dict[str, float] | None) -> F:
-    """Return what is asked for of each resource."""
+    """Return the request for each resource."""
     return np.array([(found or {}).get(r, 0.0) for r in RESOURCES])
 
 
 def agrees(case: Case) -> bool:
-    """Return if the functions of the policy say to a case what it expects, shares to the last digits of a float."""
+    """Return true if the policy's functions give what a case expects, shares to the last digits of a float."""
     if "resources" not in case:
         expected = case.get("expected", case.get("expected_order"))
         return bool((reclaimed if "test" in case else ordered)(case) == expected)
@@ -113,7 +113,7 @@ def ordered(case: Case) -> Any:
 
 
 def reclaimed(case: Case) -> bool:
-    """Return if something may be reclaimed."""
+    """Return true if something may be reclaimed."""
     if "queues" not in case:
         return strategy(case)
     name, who = case["function"], case["reclaimer"]
@@ -129,7 +129,7 @@ def reclaimed(case: Case) -> bool:
 
 
 def strategy(case: Case) -> bool:
-    """Return what one of the rules of reclaim says, of a reclaimer, or of a reclaimee that has so much left."""
+    """Return the answer of one rule of reclaim, for a reclaimer, or for a reclaimee with this much left."""
     q, place = queues_of({side: case[side] for side in ("reclaimer", "reclaimee") if side in case})
     i, v = place.get("reclaimer", 0), place.get("reclaimee", 0)
     job, left = amounts(case.get("required")), amounts(case.get("reclaimee_remaining"))

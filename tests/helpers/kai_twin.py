@@ -163,5 +163,5 @@ class Cycle:
                     left[q["name"]] -= k.demand
 
     def started(self, job: Job) -> Exact:
-        """Return when the run of a job began, over all leases that were renewed."""
+        """Return the start of a job's run, over all renewed leases."""
         return max(grant.time for grant in self.s.grants if grant.job == job.index and not grant.renewed)

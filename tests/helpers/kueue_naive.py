@@ -1,4 +1,4 @@
-"""Kueue's admission fair sharing said the long way: every second is looked at, and usage is summed up anew.
+"""Kueue's admission fair sharing, written naively: every second is simulated, and usage is summed up anew.
 
 Times are whole seconds of the simulation; a queue is a tenant.
 """
@@ -24,7 +24,7 @@ class Job:
 
 
 def admit(jobs: list[Job], weights: dict[str, float], gpus: int, half_life: float, sampling: float, every: int) -> None:
-    """Fill in the starts of the jobs, which are in order of submission."""
+    """Compute the starts of the jobs, which are in order of submission."""
     marks: dict[str, list[tuple[float, float]]] = {queue: [(0.0, 0.0)] for queue in weights}  # when, and usage then
     penalty, now = 1 - 0.5 ** (sampling / half_life), 0
     while any(job.start + job.duration > now for job in jobs):

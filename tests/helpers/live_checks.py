@@ -1,4 +1,4 @@
-"""What must hold of every run of the coordinator, whatever went wrong: the file, the accounting and the jobs agree."""
+"""Checks of every run of the coordinator, whatever went wrong: the file, the accounting and the jobs agree."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from astraea.live.ledger import all_leases, open_to_read, read_state
 from astraea.live.state import Lease
 
 SLACK = 3.0
-"""For whole seconds of Slurm, and what its own scheduler takes [s]."""
+"""Slack for whole seconds of Slurm, and for its own scheduler [s]."""
 
 SAME = 2.0
-"""So much may the accounts and sacct differ for a lease [s]."""
+"""Allowed difference of the accounts and sacct for a lease [s]."""
 
 TELLS = 2.0
-"""A job that is stopped so soon after its end is run again: slurmctld does not know of the end yet [s]."""
+"""A job that is stopped this soon after its end runs again, because slurmctld does not know of the end yet [s]."""
 
 KILLS = 12.0
-"""A job that ignores SIGTERM has so long until SIGKILL, and may end meanwhile [s]."""
+"""Time until SIGKILL for a job that ignores SIGTERM; it may end meanwhile [s]."""
 
 
 def check(site: Site, *, outage: float = 0.0) -> None:
-    """All that must hold; `outage` is how long the coordinator was kept from its work at most [s]."""
+    """Check everything; `outage` is the longest time for which the coordinator was stopped [s]."""
     runs = site.runs()
     with closing(open_to_read(site.state)) as db:
         leases, state = all_leases(db), read_state(db)
@@ -65,7 +65,7 @@ def check(site: Site, *, outage: float = 0.0) -> None:
 
 
 def did_all_once(job: Asked, runs: list[Run]) -> None:
-    """A job has counted to its end once, was never run again, and had its whole gang whenever it ran."""
+    """Check that a job counted to its end once, never ran again, and always had its whole gang."""
     said = [line.split() for line in lines(job)]
     ends = [(int(words[1]), float(words[2])) for words in said if words[0] == "done"]
     assert ends, (job, said)
@@ -87,7 +87,7 @@ def did_all_once(job: Asked, runs: list[Run]) -> None:
 
 
 def held_under_leases(job: Asked, runs: list[Run], leases: list[Lease], outage: float) -> None:
-    """GPUs are held under leases, and leases are for GPUs, but for the delays of Slurm and the rounds."""
+    """Check that GPUs are held under leases, and leases hold GPUs, except for delays of Slurm and the rounds."""
     late = INTERVAL + SLACK + outage
     for lease, later in pairwise(leases):
         assert lease.over <= later.granted + 1e-6, (job, lease, later)
@@ -122,7 +122,7 @@ def held_under_leases(job: Asked, runs: list[Run], leases: list[Lease], outage: 
 
 
 def most_in_use(runs: dict[str, list[Run]]) -> int:
-    """GPUs that were held at once at most."""
+    """Return the largest number of GPUs held at once."""
     changes = [
         change for of_job in runs.values() for run in of_job if run.end > run.start > 0
         for change in ((run.start, run.demand), (run.end, -run.demand))
@@ -135,7 +135,7 @@ def most_in_use(runs: dict[str, list[Run]]) -> int:
 
 
 def told_before_the_end(site: Site) -> int:
-    """How many warnings were sent; on a busy machine some come late."""
+    """Return the number of notices; on a busy machine some come late."""
     found = re.findall(r"told job \d+ to save its state: its lease ends in (-?[\d.]+) s", site.log)
     left = [float(text) for text in found]
     assert all(seconds <= WARNING + 0.1 for seconds in left)  # later if the job itself began late

@@ -1,4 +1,4 @@
-"""Two nodes of eight GPUs, and their Slurm: rounds of what a test shows, and a Slurm that does what they say."""
+"""Two nodes of eight GPUs, and their Slurm: it shows what a test says, and does what rounds ask for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIVE += "weights = {vision = 2, speech = 1, nlp = 1}\n"
 
 
 class Clock:
-    """The clock of a coordinator, and of its Slurm if that has no other; it stands still but when a test moves it."""
+    """The clock of a coordinator, and of its Slurm if that has no other; only a test moves it."""
 
     def __init__(self) -> None:
         self.now = EPOCH
@@ -77,7 +77,7 @@ def running(id: str, start: float, demand: int = 8, **fields: Any) -> Job:
 
 
 class ToldSlurm(Slurm):
-    """A Slurm that shows what a test tells it to, or raises it."""
+    """A Slurm that shows what a test gives it, or raises it if it is an error."""
 
     def __init__(self, nodes: list[Node] = NODES) -> None:
         super().__init__("gpu")
@@ -115,7 +115,7 @@ def a_job(id: str, account: str, demand: int, submit: float = 0.0, **more: objec
 
 
 class SmallSlurm:
-    """Jobs on two nodes, to which is done at once what a round asks for; a gang for one node goes to the first."""
+    """Jobs on two nodes, changed at once as a round asks; a gang for one node goes to the first."""
 
     def __init__(self, *jobs: Job, seconds: dict[str, float] | None = None) -> None:
         self.jobs = {job.id: job for job in jobs}
@@ -127,7 +127,7 @@ class SmallSlurm:
         return all(one.state == "COMPLETED" for one in self.jobs.values())
 
     def show(self, now: float) -> Snapshot:
-        """What Slurm shows at a moment; ends are exact."""
+        """Slurm's answers at one moment; ends are exact."""
         self.now = now
         for id, left in self.left.items():
             one = self.jobs[id]
@@ -156,7 +156,7 @@ class SmallSlurm:
 
 
 def play(folder: Path, slurm: SmallSlurm, rounds: int, text: str = LIVE) -> Config:
-    """Have so many rounds from `EPOCH` on, and write ``live.toml`` and the state as the coordinator would."""
+    """Run this many rounds from `EPOCH` on, and write ``live.toml`` and the state as the coordinator would."""
     (folder / "live.toml").write_text(text)
     config = read_config(folder / "live.toml")
     with closing(Ledger(config.state)) as ledger:

@@ -1,4 +1,4 @@
-"""The life of a coordinator for a search: rounds, failures and restarts, and what must hold after every round."""
+"""The life of a coordinator for a search: rounds, failures and restarts, and checks after every round."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Life(RuleBasedStateMachine):
     """The life of a coordinator."""
 
     seen: ClassVar[Counter[str]] = Counter()
-    """What the search came to: lives, leases, rounds that were checked, and those compared without slack"""
+    """Result of the search: lives, leases, checked rounds, and rounds compared without slack"""
 
     def __init__(self) -> None:
         super().__init__()
@@ -136,7 +136,7 @@ class Life(RuleBasedStateMachine):
         return int(-(self.clock.now - EPOCH) % INTERVAL) or INTERVAL
 
     def round(self) -> None:
-        """Have a round, and see that all is well after it."""
+        """Run a round and the checks after it."""
         self.slurm.pass_on(self.until_round())
         self.have_round()
 
@@ -154,7 +154,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(times=st.integers(1, 4))
     def rounds(self, times: int) -> None:
-        """Have some rounds: most things take more than one."""
+        """Run some rounds, because most events take more than one."""
         for _ in range(times):
             self.round()
 
@@ -189,7 +189,7 @@ class Life(RuleBasedStateMachine):
         self.start()
 
     def comes_anew(self) -> bool:
-        """Return whether a job was resized at the last round; a new coordinator does not know that it is another."""
+        """Return true if a job was resized at the last round; a new coordinator does not know of the change."""
         rounds = self.coordinator.rounds
         ended = [] if rounds is None else [id for id in rounds.accounts.place if not rounds.accounts.is_active(id)]
         return any(id in self.slurm.all and self.slurm.all[id].state not in FINISHED for id in ended)
@@ -215,12 +215,12 @@ class Life(RuleBasedStateMachine):
     # what must hold
 
     def fall_behind(self) -> None:
-        """This round was not whole: what it left undone is mended at the next one, and charged meanwhile."""
+        """This round was incomplete: the next one finishes it, and charges the time between."""
         self.is_behind = True
         self.slurm.doubt[""] += 2 * GPUS * INTERVAL
 
     def check(self, known: dict[str, int], serial: int) -> None:
-        """What must hold after a round; `serial` is the number of the last lease before it."""
+        """Check the state after a round; `serial` is the number of the last lease before it."""
         said = [record.getMessage() for record in self.heard.buffer]
         for record in self.heard.buffer:
             if record.exc_info and not isinstance(record.exc_info[1], Unforeseen):
@@ -228,7 +228,7 @@ class Life(RuleBasedStateMachine):
             assert "left out: policy" not in record.getMessage(), record.getMessage()
         rounds = self.coordinator.rounds
         self.is_behind = False
-        is_whole = not (self.slurm.failures or self.is_full or any("slurmctld runs for" in text for text in said))
+        is_whole = not (self.slurm.failures or self.is_full or any("slurmctld started" in text for text in said))
         if not is_whole or rounds is None or rounds.now > self.clock.now:  # accounts wait for a clock that was set back
             self.fall_behind()
         else:

@@ -1,4 +1,4 @@
-"""Coordinators as processes that can be killed and are there again at once: all is loaded and compiled before a fork.
+"""Coordinators as processes that can be killed and restarted at once: all code is compiled before a fork.
 
 ``python live_process.py live.toml log.txt``: each line on its input starts a coordinator, whose process id it prints.
 A line ``wait ID`` prints the exit code of that one when it has ended.
@@ -19,7 +19,7 @@ REFUSED = 2
 
 
 def serve_here(config: Config, log: int) -> int:
-    """Be a coordinator, as a program of its own would; its exit code."""
+    """Run a coordinator like a program of its own; return its exit code."""
     os.setsid()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(log, 1)

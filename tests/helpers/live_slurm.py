@@ -1,4 +1,4 @@
-"""A real Slurm for tests of the coordinator: jobs that tell what they do, coordinators that can be killed."""
+"""A real Slurm for tests of the coordinator: jobs that record what they do, coordinators that can be killed."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ finally:
 NODES, GPUS = 2, 4
 SHARES: Final = {"a": 2.0, "b": 1.0, "c": 1.0}
 QUOTA: Final = {"a": 4, "b": 2, "c": 2}
-"""Of the 8 GPUs [GPU]."""
+"""A tenant's quota of the 8 GPUs [GPU]."""
 
 INTERVAL, LEASE, WARNING = 1.0, 6.0, 2.0
 KILL_WAIT: Final = 10.0
-"""How long Slurm takes for a job that ignores SIGTERM: at least 5 s, then 3 s more [s]."""
+"""Time until Slurm has ended a job that ignores SIGTERM: at least 5 s, then 3 s more [s]."""
 
 REQUEUED: Final = 6.0
-"""How long a job that was requeued may not start: cred_expire and 1 s [s]."""
+"""Time in which a requeued job may not start: cred_expire and 1 s [s]."""
 
 CONFIG: Final = f"""\
 partition = "gpu"
@@ -100,7 +100,7 @@ class RealSlurm:
         local_slurm.start(self.at, self.options)
 
     def stop(self) -> None:
-        """Stop it, and what runs in it."""
+        """Stop it, and everything that runs in it."""
         self.clear()
         local_slurm.stop(self.at)
 
@@ -127,11 +127,11 @@ class RealSlurm:
         local_slurm.until("slurmdbd", 60, "sacctmgr", "-n", "list", "cluster")
 
     def start_controller(self) -> None:
-        """Start slurmctld again, also from a state that it was killed over."""
+        """Start slurmctld again, also after it was killed."""
         local_slurm.run("slurmctld", "-i")
 
     def lose_node(self, name: str, jobs: Sequence[Asked]) -> None:
-        """What happens when a machine loses its power: slurmd is gone, and so is what `jobs` did there."""
+        """Simulate a power failure of a machine: slurmd is gone, and so is the work of `jobs` there."""
         os.kill(int((self.at / f"{name}.pid").read_text()), signal.SIGKILL)
         for job in jobs:
             *_, last = [line for line in lines(job) if line.startswith("start")]
@@ -153,7 +153,7 @@ class RealSlurm:
 
 
 def said(*command: str) -> str:
-    """What a command prints, without end of line; empty if it fails."""
+    """Return the output of a command without end of line; empty if it fails."""
     return run(*command, check=False).stdout.strip()
 
 
@@ -166,7 +166,7 @@ def until(what: str, seconds: float, holds: Any) -> None:
 
 
 def lines(job: Asked) -> list[str]:
-    """What a job has written down."""
+    """Return the text that a job has written."""
     file = job.file.with_suffix(".log")
     return file.read_text().splitlines() if file.exists() else []
 
@@ -225,7 +225,7 @@ class Site:
 
     @property
     def log(self) -> str:
-        """What the coordinators have said."""
+        """Return the logs of the coordinators."""
         path = self.at / "log.txt"
         return path.read_text() if path.exists() else ""
 
@@ -268,7 +268,7 @@ class Site:
         return [job.id for job in self.jobs if job.id in said("squeue", "-h", "-t", "R", "-o", "%i").split()]
 
     def is_on(self, job: Asked, node: str) -> bool:
-        """Whether the script of a job runs on a node."""
+        """Return true if the script of a job runs on a node."""
         return said("squeue", "-h", "-j", job.id, "-o", "%B") == node
 
     def finish(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""A Slurm on which everything happens (jobs change, nodes and commands fail), and what must hold after every round."""
+"""A Slurm on which jobs change and nodes and commands fail, with checks after every round."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from astraea.live.slurm import Slurm
 from astraea.live.state import NOBODY
 
 MIN_JOB_AGE = 300
-"""So long a job that ended is shown [s]."""
+"""Time for which a job that has ended is shown [s]."""
 
 
 class Killed(BaseException):
@@ -133,13 +133,13 @@ class UnsteadySlurm(Slurm):
         self.start_all()
 
     def submit(self, id: str, **fields: object) -> None:
-        """Take a job, which takes the id of one that is forgotten."""
+        """Take a job, with the id of a forgotten one."""
         self.all[id] = job(id, **({"submit": self.now} | fields))
         self.rank[id] = -10**9
         self.tenant[id] = self.all[id].account
 
     def belongs_to(self, id: str, tenant: str) -> None:
-        """Let a job and what it has had be this tenant's from now on."""
+        """Give a job and its past GPU-time to this tenant."""
         self.tenant[id] = tenant
         for key in [key for key in self.had if key[0] == id]:
             time = self.had.pop(key)
@@ -204,7 +204,7 @@ class UnsteadySlurm(Slurm):
 
 
 def is_counted(one: Job) -> bool:
-    """Return whether sacct shows a job of the partition under its id; a part of another has an id like ``3+0``."""
+    """Return true if sacct shows a job of the partition under its id; a part of another has an id like ``3+0``."""
     return one.partition == "gpu" and not one.is_part
 
 
@@ -230,10 +230,11 @@ def check_accounts(rounds: Rounds) -> None:
 
 
 def check_charges(rounds: Rounds, slurm: UnsteadySlurm, before: Mapping[str, float]) -> tuple[dict[str, float], bool]:
-    """Every tenant was charged what its jobs have had since the last check, when it had `before` [GPU s].
+    """Check that every tenant was charged for its jobs since the last check, when it had `before` [GPU s].
 
-    What Slurm gave is compared and then begins anew, but for tenants with a lease that was not started: it may be given
-    back as a whole. Returned are the GPU-time of every tenant [GPU s], and whether one was compared to the second.
+    The GPU-time that Slurm gave is compared and then reset, except for tenants with a lease that was not started,
+    because the lease may be given back. Returns the GPU-time of every tenant [GPU s], and true if one was compared to
+    the second.
     """
     accounts, is_exact = rounds.accounts, False
     now = {
@@ -258,7 +259,7 @@ def check_charges(rounds: Rounds, slurm: UnsteadySlurm, before: Mapping[str, flo
 
 
 def check_slurm(rounds: Rounds, slurm: UnsteadySlurm, known: dict[str, int], serial: int) -> None:
-    """Slurm is as the accounts say, and leases after number `serial` promise no GPUs that are not there."""
+    """Check that Slurm agrees with the accounts, and that leases after number `serial` promise only existing GPUs."""
     accounts = rounds.accounts
     active = {*accounts.ids(RUNNING), *accounts.ids(PENDING)}
     shown = slurm.all

@@ -1,4 +1,4 @@
-"""Programs of Slurm that print what a test says, and write down what they were called with."""
+"""Programs of Slurm that print what a test says, and record their calls."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def queue_entry(id: int, *, account: str = "vision", gpus: int = 1, priority: in
 
 
 def pretend(folder: Path, jobs: Sequence[dict[str, Any]]) -> Path:
-    """Put the programs into a folder for PATH; the file in which their calls will stand, a line each.
+    """Put the programs into a folder for PATH; return the file that will list their calls, a line each.
 
-    As those of Slurm 22.05, of which only sinfo can list nodes for a program.
+    They answer like Slurm 22.05, in which only sinfo can list nodes for a program.
     """
     folder.mkdir(exist_ok=True)
     said = folder / "said"

@@ -1,7 +1,7 @@
-"""Processes that tests start: they hear every signal, read nothing, and end with the test, and so does what they start.
+"""Processes that tests start: they receive every signal, read nothing, and end with the test, with their children.
 
-A test that starts a process otherwise would depend on the shell that it was started from: in the background of one
-without job control, Ctrl-C is ignored by everything.
+A test that starts a process in another way would depend on its shell. In the background of a shell without job control,
+everything ignores Ctrl-C.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, Final
 import pytest
 
 HANG: Final = 1800.0
-"""No wait is longer, so that a test that hangs fails; far above what a busy machine needs [s]."""
+"""Longest wait, so that a test that hangs fails; far above the need of a busy machine [s]."""
 
 ASTRAEA: Final = (sys.executable, "-c", "import sys; from astraea.cli.main import main; sys.exit(main())")
 """The command `astraea` of this Python."""
@@ -33,7 +33,7 @@ def started(
 ) -> Iterator[subprocess.Popen[str]]:
     """Start a command in a group of its own, and kill the group at the end of the `with` block.
 
-    `env` is what its environment has beside that of the tests; `options` are those of `subprocess.Popen`.
+    `env` is added to the environment of the tests; `options` are those of `subprocess.Popen`.
     """
     given = {"stdin": subprocess.DEVNULL, "text": True, "encoding": "utf-8", **options}
     with _heard():
@@ -72,7 +72,7 @@ def python(version: str) -> str:
 
 
 def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
-    """Wait until something holds; `AssertionError` if `process` ends before, or it hangs."""
+    """Wait until something holds; `AssertionError` if `process` ends before, or nothing happens."""
     end = time.monotonic() + HANG
     while not holds():
         has_ended = process is not None and process.poll() is not None
@@ -83,7 +83,7 @@ def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str] | None 
 
 @contextmanager
 def _heard() -> Iterator[None]:
-    """Let children hear what this process ignores or blocks: a signal with a handler has its default in a child."""
+    """Let children receive signals that this process ignores or blocks: a handled signal has its default in a child."""
     ignored = [number for number in signal.valid_signals() if signal.getsignal(number) is signal.SIG_IGN]
     for number in ignored:
         signal.signal(number, lambda *_: None)

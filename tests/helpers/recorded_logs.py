@@ -1,4 +1,4 @@
-"""Logs of a few jobs with their starts and ends, and some that wait still."""
+"""Logs of a few jobs with their starts and ends, and some that are still waiting."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from astraea.traces.trace import Trace
 
 
 def recorded(*rows: str, weights: dict[str, float] | None = None) -> Trace:
-    """A log from lines ``name demand submit start end``, or ``name demand submit`` of one that waits still.
+    """A log from lines ``name demand submit start end``, or ``name demand submit`` for a job that is still waiting.
 
     The tenant is the first letter of the name.
     """

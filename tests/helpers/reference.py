@@ -1,7 +1,7 @@
-"""The naive twin of the simulator: the oracle that the fast engine is compared with.
+"""The naive twin of the simulator, the oracle for the fast engine.
 
-It is `astraea.textbook` with what the textbook leaves out (`reference_state`), and the other policies and refinements
-of ASTRAEA. It shares no code with the engine, on purpose.
+It is `astraea.textbook` with the parts that the textbook leaves out (`reference_state`), the other policies, and the
+refinements of ASTRAEA. It shares no code with the engine, on purpose.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def by_tenant(
     job_order: Callable[[Job], Any],
     make_room: Callable[[Job], None] = lambda job: None,
 ) -> None:
-    """The first job of the first tenant, until nobody waits; a tenant whose job does not fit is closed (line 16)."""
+    """The first job of the first tenant, until no job waits; a tenant whose job does not fit is closed (line 16)."""
     queue = s.queues()
     while waiting := [t for t in queue if queue[t]]:
         t = min(waiting, key=tenant_order)

@@ -1,4 +1,4 @@
-"""The state of the naive twin, `reference`: that of the textbook, with placements, sensitivity and common leases."""
+"""The state of the naive twin, `reference`: the textbook's, with placements, sensitivity and common leases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from astraea.textbook import Exact, Job, Nodes, exact
 
 
 class JobSpec(NamedTuple):
-    """What a job asks for; its place in the list is its index, in order of `(submit, job_id)`."""
+    """Request of a job; its place in the list is its index, in order of `(submit, job_id)`."""
 
     tenant: int
     demand: int
@@ -27,7 +27,7 @@ class JobSpec(NamedTuple):
 
 @dataclass
 class Stride:
-    """What Gandiva_fair remembers of a tenant."""
+    """Gandiva_fair's memory of a tenant."""
 
     raised: Exact = 0  # by how much its pass was raised
     left_waiting: bool = False
@@ -95,7 +95,7 @@ class Twin(textbook.Simulation):
         return super().end_of_lease() - (self.now % self.lease if self.synchronous else 0)
 
     def save(self, job: Job) -> None:
-        """Synchronous leases: nobody pays before it is known who loses its GPUs."""
+        """Synchronous leases: no job pays before it is known which jobs lose their GPUs."""
         if not self.synchronous:
             super().save(job)
 
@@ -108,7 +108,7 @@ class Twin(textbook.Simulation):
         super().preempt(job)
 
     def place(self, demand: int) -> Nodes | None:
-        """Choose nodes for a gang; None if it has to wait (only "strict", as the free GPUs are known to suffice)."""
+        """Choose nodes for a gang; None if it has to wait (only under "strict", because the free GPUs suffice)."""
         if self.placement == "spread":
             taken = [0] * len(self.free_on)
             for _ in range(demand):

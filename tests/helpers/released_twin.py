@@ -20,7 +20,7 @@ STARVATION = 6 * 3600
 
 @dataclass(eq=False)
 class Job:
-    """A job and what the simulator keeps of it."""
+    """A job and the simulator's record of it."""
 
     name: str
     tenant: int
@@ -43,7 +43,7 @@ class Job:
 
 @dataclass(eq=False)
 class Tenant:
-    """A tenant and its books: GPU-time used by hour."""
+    """A tenant and its accounts: GPU-time used by hour."""
 
     quota: int
     held: int = 0
@@ -79,7 +79,7 @@ class Simulator:
             self.now += TICK
 
     def grow(self) -> None:
-        """Times, what jobs deserve and have attained, what tenants use."""
+        """Update times, GPU-time that jobs are owed and have attained, and usage of tenants."""
         for job in self.running:
             job.executed += TICK
             job.in_lease += TICK
@@ -123,7 +123,7 @@ class Simulator:
                 job.fairness = job.demand * (job.executed - job.in_lease) / job.deserved
 
     def queues(self) -> list[list[Job]]:
-        """Of each tenant: starving jobs by submission, then the others by the order; ties as they became pending."""
+        """Queues of tenants: starving jobs by submission, then the others by the order; ties as they became pending."""
         for job in self.pending:
             if job.waited < STARVATION:
                 life = self.now - job.submit
@@ -179,7 +179,7 @@ class Simulator:
         return allowed
 
     def victim(self, t: int) -> Job | None:
-        """The delay job of a tenant that is preempted next; of equals the first in the order of launch."""
+        """The next job of a tenant to be preempted for a new one; among equals the first in the order of launch."""
         jobs = [job for job in self.running if job.tenant == t and job.is_delay]
         if self.order == "themis":
             return min(jobs, key=lambda job: job.unfairness, default=None)
@@ -189,7 +189,7 @@ class Simulator:
         return max(jobs, key=lambda job: (job.fairness, job.submit), default=None)
 
     def preempt(self, job: Job) -> None:
-        """It loses what it executed in this lease."""
+        """It loses its work in this lease."""
         job.preemptions += 1
         job.executed -= job.in_lease
         job.attained = job.demand * job.executed

@@ -55,15 +55,15 @@ def simulated(
 
 
 def small_state(trace: Trace, cluster: Cluster, **more: Any) -> tuple[View, Private]:
-    """What policies and the engine see before anything has happened."""
+    """The view of policies and engine before anything has happened."""
     usual: dict[str, Any] = {"parameters": np.zeros(5), "estimate": (np.zeros(len(trace)),) * 3, "memory": (0, 0)}
     return new_state(trace, cluster, seed=0, keep_log=False, **usual | more)
 
 
 def drawn(result: Result, step: float) -> list[str]:
-    """The schedule of each job: S start, R restart, r renewal, = goes on, . waits; one letter a step.
+    """Return the schedule of each job: S start, R restart, r renewal, = runs, . waits; one letter a step.
 
-    It leaves nothing out, as every time must be a multiple of the step.
+    It is complete, because every time must be a multiple of the step.
     """
     assert result.grants is not None
     columns = [result.grants["start"], result.grants["end"], result.jobs["submit_time"], result.jobs["end_time"]]

@@ -12,7 +12,7 @@ GOOD = "job_id,user,num_gpu,submit_time,duration\n1,a,1,0,100\n2,a,2,5,200\n3,b,
 
 
 def refused(argv: list[str], capsys: pytest.CaptureFixture[str], *says: str, code: int = 2) -> str:
-    """Run a command that must fail with one sentence that says this."""
+    """Run a command that must fail with one sentence containing this text."""
     assert main(argv) == code
     out, err = capsys.readouterr()
     err = "".join(line for line in err.splitlines(keepends=True) if not line.startswith("simulating: "))
@@ -27,7 +27,7 @@ def refused(argv: list[str], capsys: pytest.CaptureFixture[str], *says: str, cod
 
 
 def clean(folder: Path) -> None:
-    """Nothing new stands there, not even something hidden."""
+    """Assert that the folder has no new file, not even a hidden one."""
     assert not (folder / "out").exists()
     assert not list(folder.glob(".astraea-*"))
     assert not list(folder.rglob(".*.zip.*"))

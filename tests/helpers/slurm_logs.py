@@ -1,7 +1,7 @@
-"""What a Slurm would have written of a simulation: ``sacct -P``.
+"""A simulation in the form that ``sacct -P`` prints.
 
-As a program, it writes a large log, ``python slurm_logs.py FILE JOBS``, or one of two years and 40 accounts,
-``python slurm_logs.py FILE two-years``.
+``python slurm_logs.py FILE JOBS`` writes a large log, ``python slurm_logs.py FILE two-years`` one of two years and 40
+accounts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Slurm's schedulers said the long way: lists and dictionaries, everything computed anew at every pass.
+"""Slurm's schedulers, written naively: lists and dictionaries, everything computed anew at every pass.
 
 Times are seconds of the simulation.
 """
@@ -15,7 +15,7 @@ INTERVAL, PERIOD = 2.0, 60.0
 
 @dataclass
 class Job:
-    """A job and what became of it."""
+    """A job and its result."""
 
     number: int
     account: str
@@ -36,7 +36,7 @@ class Job:
     nodes: list[int] = field(default_factory=list)
 
     def end(self) -> float:
-        """When it really ends."""
+        """Time at which it really ends."""
         return self.start + self.duration
 
 
@@ -134,9 +134,9 @@ class Slurm:
                 self.rank[user] = (len(self.users) + 1 - place) / (len(self.users) + 1)
 
     def walk(self, accounts: list[str], tied: bool) -> list[tuple[str, bool]]:
-        """All users below some equal accounts in order, and whether each has the rank of the one before.
+        """All users below some equal accounts in order, each with true if it shares the rank of the one before.
 
-        At the top there is the user root, who runs nothing.
+        At the top is the user root, which runs nothing.
         """
         below = [a for a in self.shares if self.parent.get(a, "") in accounts]
         level = {a: self.level(a) for a in below}
@@ -186,7 +186,7 @@ class Slurm:
         return found
 
     def is_over(self, j: Job) -> bool:
-        """Whether a cap keeps the job from starting now."""
+        """Return true if a cap keeps the job from starting now."""
         taken = {c: sum(r.caps.get(c, 0) for r in self.running) for c in j.caps}
         return any(taken[c] + j.caps[c] > self.caps[c] for c in j.caps if c != j.free_of)
 
@@ -248,7 +248,7 @@ class Slurm:
             return
 
     def reserve(self, nodes: set[int], first: float, last: float) -> None:
-        """Cut the time to come at both ends, and take the nodes out in between."""
+        """Split the future at both ends, and remove the nodes in between."""
         out = []
         for begin, end, there in self.space:
             cuts = sorted({begin, end} | {t for t in (first, last) if begin < t < end})
@@ -257,7 +257,7 @@ class Slurm:
         self.space = out
 
     def expected(self, j: Job, allowed: set[int]) -> tuple[float, list[int]]:
-        """When the job could start on these nodes, going by time limits in groups of 30, 60, ... seconds."""
+        """Return the earliest start of the job on these nodes, from time limits in groups of 30, 60, ... seconds."""
         if nodes := self.choose(self.free, allowed, j):
             return self.now, nodes
         allowed = allowed & j.allowed

@@ -1,4 +1,4 @@
-"""A small workload, and what results are compared with."""
+"""A small workload, and comparisons of results."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def content(folder: Path) -> dict[str, dict[str, bytes]]:
 
 
 def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From here on nothing may be simulated in this process."""
+    """Fail on any further simulation in this process."""
 
     def never(*_: Any, **__: Any) -> Result:
         raise AssertionError("simulated")

@@ -4,18 +4,18 @@ It is written from the rules and knows no events: at every step of a quarter of 
 moves every running job on by one step. Nothing is taken from the package but the workload and the rungs of its apps.
 
 Rules. When all jobs of a rung have had their epochs of it, the next one begins. A lot is what one gang holds under one
-lease. A job that reaches the end of its rung leaves its lot, unless it goes on in the next rung: then it stays where it
-is. A lot without a job takes the job of its app that is furthest behind, or is returned at once. Rounds are at whole
+lease. A job that reaches the end of its rung leaves its lot, unless it continues in the next rung; then it stays where
+it is. A lot without a job takes the job of its app that is furthest behind, or is returned at once. Rounds are at whole
 minutes, whenever GPUs are on offer and somebody wants some. Leases end at the first round after their term. The job of
-a lot that is given to its app again goes on in place, after 5 s for the checkpoint; one that ran before and starts
+a lot that is given to its app again continues in place, after 5 s for the checkpoint. A job that ran before and starts
 elsewhere does so after 25 s at a round, after 20 s within a lease. A gang goes where the app had one, else on the
 machine on which it leaves least free, else on the smallest holes.
 
-What the rules leave open is done as the package does it: what is due at one moment are jobs that end, then arrivals,
-then the round; of equals goes first the app that came first, the job and the machine with the smallest number, and the
-lot that was given first. A machine whose free GPUs somebody just had, some of which the gang would take, comes after
-all others. Only a gang that suffers from it is moved off several machines when it could be on one. What a job has not
-yet waited when its lease ends is forgiven: it goes on after 5 s in place or 25 s elsewhere all the same.
+Where the rules leave a choice, this simulator does what the package does. At one moment jobs end first, then apps
+arrive, then the round begins. Among equals, the app that came first goes first, the job and the machine with the
+smallest number, and the lot that was given first. A machine comes last if the gang would take free GPUs on it that
+another job has just left. A gang is moved from several machines to one only if it suffers from being spread. The wait
+that a job has not served when its lease ends is dropped: the job continues after 5 s in place or 25 s elsewhere.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class Naive:
         return True
 
     def one_machine(self, gang: int) -> dict[int, int] | None:
-        """The one on which it leaves least free, first of those where it takes from nobody."""
+        """The machine on which it leaves least free; machines where it takes GPUs from no other job come first."""
         just_had = [0] * len(self.free)
         for lot in [lot for state in self.there for lot in state.just_had]:
             for machine, gpus in lot.where.items():

@@ -25,7 +25,7 @@ def falling(epochs: int) -> FloatArray:
 
 
 def app(name: str, jobs: Sequence[int | Sequence[float] | FloatArray], **changes: Any) -> App:
-    """An app by its jobs, each by its epochs or by its losses; one GPU, epochs of a minute and one rung unless said."""
+    """An app by its jobs, each by its epochs or by its losses; by default one GPU, epochs of a minute and one rung."""
     loss = tuple(falling(job) if isinstance(job, int) else np.array(job, np.float64) for job in jobs)
     return replace(STANDARD, name=name, loss=loss, **changes)
 

@@ -1,4 +1,4 @@
-"""A trace of four jobs whose results are found by hand, commands on it, and a policy of one's own."""
+"""A trace of four jobs with results found by hand, commands on it, and a user's policy."""
 
 from __future__ import annotations
 
@@ -32,4 +32,4 @@ result = astraea.simulate(trace, cluster, mine)
 assert len(result.jobs) + len(result.excluded_jobs) == 200
 assert np.isfinite(result.jobs["end_time"]).all()
 """
-"""As an installation runs it."""
+"""The command as an installation runs it."""

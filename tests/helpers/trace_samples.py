@@ -75,13 +75,13 @@ SPEEDS: dict[str, Any] = {
 
 
 def attempt(start: str | None, end: str | None, gpus: int = 1) -> dict[str, Any]:
-    """One attempt as the Philly log writes it."""
+    """One attempt in the form of the Philly log."""
     detail = [{"ip": "m1", "gpus": [f"gpu{i}" for i in range(gpus)]}] if gpus else []
     return {"start_time": start, "end_time": end, "detail": detail}
 
 
 def philly_job(jobid: str, *attempts: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """One job as the Philly log writes it."""
+    """One job in the form of the Philly log."""
     job = {"status": "Pass", "vc": "ee9e8c", "jobid": jobid, "attempts": list(attempts)}
     return {**job, "submitted_time": "2017-10-07 01:00:00", "user": "ce2f4c", **changes}
 
@@ -143,7 +143,7 @@ SWF = """\
 
 
 def sacct_entry(id: int, start: int, end: int, **more: object) -> dict[str, object]:
-    """One job as newer versions of ``sacct --json`` write it; times count from 2026, 0 is none."""
+    """One job in the form of newer versions of ``sacct --json``; times count from 2026, 0 is none."""
     day = 1_767_225_600
     time = {"submission": day, "eligible": day, "start": start and day + start, "end": end and day + end,
             "elapsed": max(end - start, 0),

@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
 
 def crowd() -> Case:
-    """300 jobs of 4 tenants that ask for 2.5 times what the cluster has while they come; 4 GPUs a node."""
+    """300 jobs of 4 tenants that ask for 2.5 times the cluster's GPUs while they are submitted; 4 GPUs a node."""
     rng, n = np.random.default_rng(7), 300
     jobs = pd.DataFrame(
         {
@@ -56,7 +56,7 @@ def crowd() -> Case:
 
 
 def few() -> Case:
-    """40 jobs by a rule of arithmetic, small enough to follow by hand; also that of the golden files."""
+    """40 jobs by a rule of arithmetic, small enough to follow by hand; the golden files use it too."""
     k = np.arange(40)
     jobs = pd.DataFrame(
         {
@@ -85,7 +85,7 @@ def workload(name: str) -> Case:
 
 
 class Audit:
-    """A run with its log, and what can be rebuilt from the log alone."""
+    """A run with its log, and tables rebuilt from the log alone."""
 
     def __init__(self, w: Case, policy: Policy, **options: bool) -> None:
         self.workload = w
@@ -107,7 +107,7 @@ class Audit:
 
     @cached_property
     def holder(self) -> npt.NDArray[np.int64]:
-        """For each grant, the one that placed its gang: itself, or for renewals the last that was none."""
+        """For each grant, the one that placed its gang: itself, or for a renewal the last grant that was none."""
         row = pd.Series(np.arange(len(self.grants))).where(self.grants["kind"] != "renewal")
         return row.groupby(self.grants["job_id"]).ffill().to_numpy(dtype=np.int64)
 

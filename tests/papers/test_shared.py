@@ -1,4 +1,4 @@
-"""What all papers share: verdicts of numbers, scales and seeds."""
+"""Code that all papers share: verdicts of numbers, scales and seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search and shrinking, on numbers and on the small workloads of Themis and of the market."""
+"""Searching and shrinking, on numbers and on small workloads of Themis and the market."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ PYTHON = [text for kind, text in BLOCKS if kind == "python" and not any(words in
 CSV = next(text for kind, text in BLOCKS if kind == "csv")
 
 LEFT = re.compile(r"\b(TODO|FIXME|TBD|XXX+|lorem ipsum|fill (this |me )?in|[A-Z]{3,}_[A-Z]{3,})\b|<your[ -]|\?\?\?")
-"""What somebody still has to replace; capitals with a low line are such names where they are no code."""
+"""Text that somebody still has to replace; capitals with a low line are such names if they are no code."""
 
 PROGRAMS = {"astraea": app, "python -m papers": papers.app}
 COMMANDS = [x.split("#")[0].strip() for x in SHELL.splitlines() if x.startswith(tuple(f"{name} " for name in PROGRAMS))]
@@ -59,10 +59,12 @@ def test_every_example_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("jobs.csv").write_text(CSV)
+    Path("figures").symlink_to(ROOT / "figures")
     exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
     printed = capsys.readouterr().out
     is_summary = "average JCT" in printed or "average_jct" in printed
-    assert is_summary or ("total_revenue" in code and float(printed.split()[0]) > 0)
+    uses_figures = Path("fig10.pdf").exists() or "notebook 04a_fairness" in printed
+    assert is_summary or uses_figures or ("total_revenue" in code and float(printed.split()[0]) > 0)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -75,7 +77,7 @@ def test_every_link_leads_somewhere_and_nothing_is_left_to_fill_in(page: str) ->
 
 
 def test_the_readme_is_one_page_and_leads_to_all_others() -> None:
-    assert len(PAGES["README.md"].splitlines()) <= 150
+    assert len(PAGES["README.md"].splitlines()) <= 100
     assert [page for page in PAGES if page != "README.md" and f"]({page})" not in PAGES["README.md"]] == []
 
 

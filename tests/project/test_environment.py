@@ -23,7 +23,7 @@ LINUX = {"sys_platform": "linux", "platform_machine": "x86_64", "os_name": "posi
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 NO_MAKE = dict.fromkeys(("MAKEFLAGS", "TRACE", "SCALE", "JOBS", "ONLY", "FORMATS", "BACKEND", "SCHEDULER"), "")
-"""What the `make` that started the tests was told is not for those that they start."""
+"""Settings of the `make` that started the tests are not for those that the tests start."""
 
 
 def requirements(name: str, environment: dict[str, str]) -> dict[str, str]:
@@ -154,6 +154,7 @@ SANITIZED = {
     "/home/a/x y/.venv/lib/python3.11/site-packages/b/c.py:7: W": "/opt/v/lib/python3.13/site-packages/b/c.py:7: W",
     "CPU times: user 1.2 s, sys: 3 ms, total: 1.2 s": "CPU times: user 2.5 s, sys: 1 ms, total: 2.5 s",
     "simulated in 0.41 s elapsed": "simulated in 1.3 s elapsed",
+    'src="data:image/webp;base64,UklG+/=="': 'src="data:image/webp;base64,UklGRw0"',
     "made 2026-01-02 03:04:05": "made 2027-11-12T13:14:15.123Z",
 }
 

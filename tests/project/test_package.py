@@ -1,4 +1,4 @@
-"""What is built of the package: complete, typed, and of use in an environment that has nothing else."""
+"""The built package: complete, typed, and usable in an environment that has nothing else."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def environment(tmp_path: Path, version: str, wanted: str) -> Path:
 
 
 def alone(tmp_path: Path) -> dict[str, str]:
-    """Variables of a process that is to see nothing of the checkout and of the user's caches."""
+    """Environment of a process that must not see the checkout or the user's caches."""
     return {"PYTHONPATH": "", "VIRTUAL_ENV": "", "XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_CACHE_DIR": ""}
 
 
@@ -92,7 +92,7 @@ def alone(tmp_path: Path) -> dict[str, str]:
 @pytest.mark.parametrize("kind", ["wheel", "sdist", "audit"])
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
 def test_it_works_where_nothing_else_is(version: str, kind: str, built: tuple[Path, Path], tmp_path: Path) -> None:
-    """What an administrator tries first, from an empty folder, with the newest versions that its bounds allow."""
+    """The first steps of an administrator, from an empty folder, with the newest versions that the bounds allow."""
     wheel, sdist = built
     if kind == "audit":  # needs its extra and nothing else
         bin = environment(tmp_path, version, f"astraea[audit] @ {wheel.as_uri()}")

@@ -1,4 +1,4 @@
-"""How tests start processes: all in one way, which depends neither on the shell nor on other tests."""
+"""Starting processes in tests: all in one way, which depends neither on the shell nor on other tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STARTING = re.compile(
 
 
 def test_a_process_hears_what_the_tests_ignore_and_block() -> None:
-    """As in the background of a shell without job control, and under nohup."""
+    """Start it as in the background of a shell without job control, and under nohup."""
     numbers = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGTERM)
     before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGUSR2])
@@ -72,7 +72,7 @@ def test_a_process_has_an_empty_input_and_says_why_it_fails() -> None:
 
 
 def test_no_test_starts_a_process_in_another_way() -> None:
-    """But the helper itself, and one that it starts, which forks coordinators of its own."""
+    """Only the helper itself, and one that forks coordinators, start processes in another way."""
     files = [path for path in (ROOT / "tests").rglob("*.py") if path.parent.name != "slurm"]
     assert len(files) > 100
     found = {path.name: set(STARTING.findall(path.read_text(encoding="utf-8"))) for path in files}

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 import pytest
+from browsers import browsing
 from places import ROOT
 from processes import run
 
@@ -15,7 +16,7 @@ pytest.importorskip("sphinx", reason="the packages that build the site are not i
 
 
 class Page(HTMLParser):
-    """What a page links, loads and names, and its pictures without words."""
+    """The links, loaded files and names of a page, and its pictures without words."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -36,13 +37,19 @@ class Page(HTMLParser):
             self.wordless.append(found["src"][:80])
 
 
-@pytest.mark.exhaustive
-def test_it_has_every_page_and_no_broken_link(tmp_path: Path) -> None:
-    site = tmp_path / "site"
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the site, built without a warning."""
+    site = tmp_path_factory.mktemp("site")
     command = (sys.executable, "-m", "sphinx", "-qW", "--keep-going", "-c", ROOT / "docs" / "site")
-    assert run(*command, "-d", tmp_path / "trees", ROOT, site).stderr == ""
+    assert run(*command, "-d", tmp_path_factory.mktemp("trees"), ROOT, site).stderr == ""
+    return site
+
+
+@pytest.mark.exhaustive
+def test_it_has_every_page_and_no_broken_link(site: Path) -> None:
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
-    sources = [ROOT / "README.md", ROOT / "index"]
+    sources = [ROOT / "README.md", ROOT / "index", ROOT / "docs" / "site" / "replay" / "index.html"]
     for pattern in ("docs/*.md", "docs/live/*.md", "figures/*.md", "notebooks/**/[!.]*.ipynb"):
         sources += ROOT.glob(pattern)
     assert {(site / path.relative_to(ROOT)).with_suffix(".html") for path in sources} <= pages.keys()
@@ -58,3 +65,22 @@ def test_it_has_every_page_and_no_broken_link(tmp_path: Path) -> None:
             if not is_elsewhere and (lacks_anchor or not target.is_file()):
                 wrong.append(f"{path.name}: {link} is broken")
     assert wrong == []
+
+
+FOLD = "const fold = () => [...box.querySelectorAll('details')].findIndex((one) => one.open);"
+MOVE = "slider.value = before ? 0 : slider.max; slider.dispatchEvent(new Event('input'));"
+MOVED = f"""[...document.querySelectorAll('.frames:has(input)')].map((box) => {{
+    const slider = box.querySelector('input'); {FOLD} const before = fold(); {MOVE} return fold() !== before; }})"""
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["chromium", "firefox"])
+def test_sliders_of_notebooks_move_and_no_script_fails(name: str, site: Path, tmp_path: Path) -> None:
+    moved: list[bool] = []
+    with browsing(name, tmp_path, width=400) as browser:
+        for page in (site / "index.html", *sorted(site.glob("notebooks/**/*.html"))):
+            browser.open(page.as_uri())
+            moved += browser.value(MOVED)
+            assert browser.value("document.documentElement.scrollWidth <= innerWidth"), page.name
+            assert browser.errors == [], page.name
+    assert moved and all(moved)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -19,11 +20,12 @@ TEXTS = {
     for folder in ("astraea", "papers", "verification", "bench", "tests")
     for path in (ROOT / folder).rglob("*.py")
 }
+PROSE = runpy.run_path(str(ROOT / ".ci" / "prose.py"))
 KEY = r"\[[A-Z][a-z]+[0-9]{4}\]"
 
 
 def test_every_name_is_there_documented_and_typed() -> None:
-    """What mypy reads is what is imported."""
+    """mypy sees the same names that are imported."""
     imported = {
         alias.name: node.module or ""
         for node in ast.walk(ast.parse(TEXTS["astraea/__init__.py"]))
@@ -94,3 +96,21 @@ def test_only_these_modules_hide_an_import_from_the_contract() -> None:
         "astraea/cluster/rules.py",
         "astraea/traces/tree.py",
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "said"),
+    [
+        ("prose", "# Title\n\nOne " + "and one " * 16 + "`a b c` [*two*](x.md).", []),
+        ("prose", "# Title\n\nOne " + "and one " * 16 + "`a b c` [*two*](x.md) [three](y.md).", [(3, "36 words")]),
+        ("prose", "It depends on:\n\n> hangs on\n\n```\nhangs on\n```\n- hangs on", [(3, "hangs"), (8, "hangs")]),
+        ("prose", "| Who | asks? |\n| Who has | a lease |\n", [(2, "Who")]),
+        ("prose", "Users who wait. Who waits? `who` $who$; who waits, waits", [(1, "who")]),
+        ("docstring", '"""Whether."""\ndef f():\n    """Run.\n\n    It stands."""\n', [(1, "Whether"), (5, "stands")]),
+        ("docstring", 'N = 1\n"""What it is."""\nx = "What it is."\n', [(2, "What")]),
+    ],
+)
+def test_the_linter_of_prose_finds_what_it_should(kind: str, text: str, said: list[tuple[int, str]]) -> None:
+    found = list(PROSE[f"{kind}_problems"](text))
+    assert [line for line, _ in found] == [line for line, _ in said]
+    assert all(word in message for (_, message), (_, word) in zip(found, said, strict=True))

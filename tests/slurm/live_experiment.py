@@ -1,9 +1,9 @@
 """The same jobs on two real Slurms, one with fair share, one under the coordinator: what notebook 13 compares.
 
-``python tests/slurm/live_experiment.py data/live --seeds 0,1,2,3,4`` starts for every seed two Slurms with pretended
-GPUs in folders of their own, the second with jobs held at submission and a coordinator, submits the same jobs to both
-at the same times, waits until all have ended, and writes one row per run of a job to ``SYSTEM_SEED.csv``. Needs what
-`local_slurm.py` needs. Takes five minutes a seed.
+``python tests/slurm/live_experiment.py data/live --seeds 0,1,2,3,4`` starts two Slurms with pretended GPUs for every
+seed, in folders of their own. The second one holds jobs at submission and has a coordinator. Both get the same jobs at
+the same times. When all have ended, one row per run of a job is written to ``SYSTEM_SEED.csv``. The program needs what
+`local_slurm.py` needs, and takes five minutes a seed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from astraea.live.state import Lease
 SYSTEMS = ("slurm", "astraea")
 SHARES = {"vision": 2, "speech": 1, "nlp": 1}
 INTERVAL, LEASE, WARNING, CRED_EXPIRE = 2, 20, 1, 5
-"""Between rounds, of a lease, from SIGUSR1 to its end, and what Slurm keeps a requeued job from starting for [s]."""
+"""Time between rounds, of a lease, from the notice to its end, and in which Slurm does not start a requeued job [s]."""
 
 HALF_LIFE, TIME_LIMIT = 10, 2  # PriorityDecayHalfLife, and of every job [min]
 SERVE = (
@@ -44,7 +44,7 @@ SCRIPT = Path(__file__).with_name("counting_job.sh")
 
 
 def slurm_options(stretch: int) -> list[str]:
-    """What both Slurms are started with."""
+    """Settings of both Slurms."""
     hours, minutes = divmod(stretch * HALF_LIFE, 60)
     return (
         f"--shares {','.join(f'{k}={v}' for k, v in SHARES.items())} --half-life {hours:02}:{minutes:02}:00 "
@@ -77,7 +77,7 @@ class Job(NamedTuple):
 
 
 def workload(seed: int, jobs: int, seconds: float, stretch: int) -> list[Job]:
-    """Random jobs that ask for about what the cluster has for as long as they are submitted, all `stretch`ed."""
+    """Random jobs that ask for about as much as the cluster has while they are submitted, all `stretch`ed."""
     rng = np.random.default_rng(seed)
     at = np.sort(rng.uniform(0, seconds, jobs))
     tenants = rng.choice(list(SHARES), jobs, p=(0.4, 0.3, 0.3))
@@ -154,7 +154,7 @@ def cpu(process: subprocess.Popen[bytes] | None) -> float:
 
 
 def first_rounds(state: Path, service: subprocess.Popen[bytes]) -> float:
-    """Wait until the coordinator has had some rounds, in which it is compiled; when its accounts begin."""
+    """Wait for some rounds of the coordinator, which compile it; return the time at which its accounts begin."""
     for _ in range(600):
         time.sleep(0.5)
         if service.poll() is not None:
@@ -200,7 +200,7 @@ def collect(
 
 
 def grants(leases: Sequence[Lease], began: float) -> list[dict[str, object]]:
-    """The leases of one job, those that were renewed as one."""
+    """The leases of one job; a lease and its renewals are one."""
     found: list[dict[str, object]] = []
     for lease in sorted(leases, key=lambda lease: lease.number):
         if lease.is_renewal:
@@ -212,7 +212,7 @@ def grants(leases: Sequence[Lease], began: float) -> list[dict[str, object]]:
 
 
 def own_runs(path: Path, began: float) -> list[dict[str, object]]:
-    """What a job wrote of its runs: when each started, last saved (and what, in seconds), and was stopped or ended."""
+    """Read a job's own record of its runs: start, last save (time and saved seconds), and stop or end of each."""
     found: list[dict[str, object]] = []
     for line in path.read_text().splitlines():
         what, moment, progress = line.split()
@@ -240,7 +240,7 @@ def write(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def main() -> None:
-    """Have the repetitions, one after the other."""
+    """Run the repetitions, one after the other."""
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("folder", type=Path, help="for the CSV files")
     p.add_argument("--seeds", default="0,1,2,3,4")

@@ -1,9 +1,9 @@
 """A real Slurm on one machine, with pretended GPUs and accounting, to try things on.
 
-``python tests/slurm/local_slurm.py up FOLDER --nodes 4 --gpus 8 --shares vision=2,speech=1`` starts it, and says what
-to export so that squeue, sbatch and the others find it; ``down FOLDER`` stops it. As root, with slurmctld, slurmd,
-slurmdbd, munged and mariadbd installed (Debian: slurm-wlm, slurmdbd, munge, mariadb-server). ``SLURM=/opt/slurm-26.05``
-in the environment takes the programs of that build instead of those on `PATH`.
+``python tests/slurm/local_slurm.py up FOLDER --nodes 4 --gpus 8 --shares vision=2,speech=1`` starts it, and prints the
+variables by which squeue, sbatch and the others find it; ``down FOLDER`` stops it. Run it as root, with slurmctld,
+slurmd, slurmdbd, munged and mariadbd installed (Debian: slurm-wlm, slurmdbd, munge, mariadb-server).
+``SLURM=/opt/slurm-26.05`` in the environment takes the programs of that build instead of those on `PATH`.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ PartitionName=other Nodes=ALL MaxTime=INFINITE State=UP
 
 
 def run(*command: str | Path, **options: object) -> str:
-    """What a command prints; its error ends the program."""
+    """Return the output of a command; its error ends the program."""
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
     if done.returncode != 0:
         raise SystemExit(f"{command[0]}: {(done.stderr or done.stdout).strip()}")
@@ -95,7 +95,7 @@ def run(*command: str | Path, **options: object) -> str:
 
 
 def until(what: str, seconds: float, *command: str, gives: str = "") -> None:
-    """Wait until a command succeeds and prints what it should, on a busy machine three times as long."""
+    """Wait until a command succeeds with the expected output, on a busy machine three times as long."""
     end = time.monotonic() + 3 * seconds
     while time.monotonic() < end:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -119,12 +119,12 @@ def free_ports(nodes: int) -> int:
 
 
 def missing() -> list[str]:
-    """The programs that this needs and the machine does not have."""
+    """Needed programs that the machine does not have."""
     return [p for p in PROGRAMS if shutil.which(p) is None]
 
 
 def add_options(p: argparse.ArgumentParser) -> None:
-    """What the Slurm is like."""
+    """Properties of the Slurm."""
     p.add_argument("--nodes", type=int, default=4)
     p.add_argument("--gpus", type=int, default=8, help="of each node")
     p.add_argument("--node-class", action="append", default=[], metavar="COUNT:GPUS[:TYPE[:FEATURES]]",
@@ -169,7 +169,7 @@ function slurm_job_modify(job, old, partition, uid)
 end
 return slurm.SUCCESS
 """
-"""job_submit.lua: whoever submits, the job is held until a coordinator releases it; its user cannot do that."""
+"""job_submit.lua: every submitted job is held until a coordinator releases it; its user cannot release it."""
 
 
 def pairs(text: str) -> dict[str, float]:
@@ -217,7 +217,7 @@ def node_lines(a: argparse.Namespace, host: str) -> tuple[list[str], list[str], 
 def start(at: Path, a: argparse.Namespace) -> None:
     """Start munge, MariaDB, slurmdbd, slurmctld and one slurmd per node; their process ids go into `at`.
 
-    Also a folder in which it has run before.
+    The folder may be one in which it has run before.
     """
     host, port = socket.gethostname().split(".")[0], a.ports
     for folder in ("state", "db", "gpu"):

@@ -1,8 +1,8 @@
-"""A log of a real Slurm on one machine, to hold the policy `slurm` against.
+"""A log of a real Slurm on one machine, to compare with the policy `slurm`.
 
 ``python tests/slurm/make_log.py LOG --nodes 4 --gpus 8 --shares vision=2,speech=1 ...`` starts a Slurm with pretended
-GPUs in a folder of its own, submits jobs that sleep, waits until all have ended, writes what `sacct` knows
-of them to LOG and the settings of the cluster beside it, and stops what it started. As root, with slurmctld, slurmd,
+GPUs in a folder of its own, and submits jobs that sleep. When all have ended, it writes the records of `sacct`
+to LOG and the settings of the cluster beside it, and stops what it started. Run it as root, with slurmctld, slurmd,
 slurmdbd, munged and mariadbd installed (Debian: slurm-wlm, slurmdbd, munge, mariadb-server).
 """
 
@@ -28,7 +28,7 @@ COLUMNS = (
 )
 
 def arguments() -> argparse.Namespace:
-    """The log that is wanted."""
+    """Settings of the log."""
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("log", type=Path)
     add_options(p)
@@ -72,7 +72,7 @@ def submit(a: argparse.Namespace) -> None:
 
 
 def settings(at: Path) -> dict[str, str]:
-    """What a cluster says of its own settings, without the name and the paths of this machine, by file name."""
+    """Return a cluster's own settings by file name, without the name and the paths of this machine."""
     found = {"slurm.conf": (at / "slurm.conf").read_text(), "config.txt": run("scontrol", "show", "config")}
     found |= {f"{name}s.txt": run("scontrol", "show", name) for name in ("node", "partition")}
     found["assoc.txt"] = run("sacctmgr", "show", "assoc", "tree", "-P")

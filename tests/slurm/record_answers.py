@@ -1,9 +1,9 @@
-"""What the programs of one version of Slurm answer about a small busy system, for the tests of the reading.
+"""Record the answers of one version of Slurm about a small busy system, for the tests of the reading.
 
 ``SLURM=/opt/slurm-26.05 python tests/slurm/record_answers.py tests/data/live/answers`` writes a folder named as the
 version; with ``--parser v0.0.44`` the JSON has the form of the version before. The system has a job of every kind, and
-a node that is drained. Only what is read of a job or node, or what could be, is kept, so that no host and no path of
-this machine is in it.
+a node that is drained. Only fields of jobs and nodes that are read, or could be, are kept, so that no host and no path
+of this machine is in it.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def compact(found: dict[str, Any]) -> str:
 
 
 def write(folder: Path, option: str) -> None:
-    """Ask all programs, and write what they say."""
+    """Ask all programs, and write their answers."""
     folder.mkdir(parents=True, exist_ok=True)
     nodes = ["scontrol", "show", "nodes", option]
     if subprocess.run(nodes, capture_output=True, check=False).returncode != 0:
@@ -137,7 +137,7 @@ def write(folder: Path, option: str) -> None:
 
 
 def main() -> None:
-    """Start a Slurm, fill it, and write down what is said of it."""
+    """Start a Slurm, fill it, and record its answers."""
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("folder", type=Path)
     p.add_argument("--parser", default="", help="data parser; the version's own one if not given")

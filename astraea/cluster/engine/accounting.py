@@ -1,11 +1,11 @@
 """Exact integrals of GPU-time: attained, fair, and the number of active jobs ([Ye2022] §4.2).
 
 Between two changes every integrand is constant, so an integral is its sum up to the last change plus a rectangle.
-Sums are advanced only when an integrand changes, and read without being advanced: how often somebody looks, or
-whether rounds are skipped, cannot move a single bit.
+Sums are advanced only when an integrand changes, and reading them does not advance them: neither the number of reads
+nor skipped rounds can change a single bit.
 
 `min(demand, share)` is the same for all jobs of a tenant with the same demand and weight. One sum per such class,
-read at submission and at the end, serves all of them, and its cost does not depend on how many jobs wait.
+read at submission and at the end, serves all of them, and its cost does not depend on the number of waiting jobs.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ def tenant_alloc(s: View, t: int, time: float) -> float:
 
 @inlined
 def tenant_decayed(s: View, t: int, time: float) -> float:
-    """GPU-time that tenant `t` has attained in [0, time], each second of it times exp(-decay × its age) [GPU-s].
+    """GPU-time that tenant `t` has attained in [0, time], each second weighted by exp(-decay × its age) [GPU-s].
 
     NaN without a decay.
     """
-    faded = -np.expm1(-s.clock[0].decay * (time - s.tenant[t].attained_until))  # what held(t) / decay has grown to
+    faded = -np.expm1(-s.clock[0].decay * (time - s.tenant[t].attained_until))  # part of held(t) / decay reached so far
     return s.tenant[t].decayed * (1 - faded) + s.tenant[t].held * faded / s.clock[0].decay
 
 
@@ -55,7 +55,7 @@ def contention_integral(s: View, time: float) -> float:
 
 @inlined
 def change_held(s: View, t: int, gpus: int, time: float) -> None:
-    """Tenant `t` holds `gpus` more (or fewer) from `time` on."""
+    """Let tenant `t` hold `gpus` more (or fewer) from `time` on."""
     if s.clock[0].decay > 0:
         s.tenant[t].decayed = tenant_decayed(s, t, time)
     s.tenant[t].attained = tenant_alloc(s, t, time)
@@ -65,7 +65,7 @@ def change_held(s: View, t: int, gpus: int, time: float) -> None:
 
 @inlined
 def change_active(s: View, j: int, sign: int, time: float) -> None:
-    """Job `j` becomes active (+1) or stops being active (-1) at `time`; the shares of its tenant's jobs follow."""
+    """Make job `j` active (+1) or inactive (-1) at `time`, and update the shares of its tenant's jobs."""
     t = s.job[j].tenant
     s.clock[0].contention = contention_integral(s, time)
     s.clock[0].contention_until = time

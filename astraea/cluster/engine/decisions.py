@@ -1,4 +1,4 @@
-"""What a policy chose at a round: checked, then carried out."""
+"""A policy's choices in one round: checked, then carried out."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ BROKEN: Final = {
     UNSAVED: "takes the GPUs of {job}, which saved no state at the end of its last lease",
     STUCK: "leaves {job} and {others} more waiting in an idle cluster for ever",
 }
-"""What a policy did that broke a rule."""
+"""Descriptions of broken rules."""
 
 
 @inlined
 def broken(x: Private, rule: int, j: int) -> bool:
-    """Note which rule was broken with which job; False."""
+    """Record which rule was broken with which job; return False."""
     x.engine[0].violation, x.engine[0].violator = rule, j
     return False
 
 
 @inlined
 def are_valid(s: View, x: Private) -> bool:
-    """Check what the policy chose: real candidates, each once, within the GPUs that are there."""
+    """Check the policy's choices: real candidates, each once, within the free GPUs."""
     gpus = placement.free_gpus(s)
     for k in range(s.clock[0].n_revoked):
         j = s.revoked[k]
@@ -79,7 +79,7 @@ def are_valid(s: View, x: Private) -> bool:
 def apply(s: View, x: Private) -> bool:
     """Carry the decisions out: revocations and preemptions first, then leases in order of selection.
 
-    False if the nodes that the policy chose cannot be given.
+    Return false if the nodes that the policy chose cannot be given.
     """
     time = s.clock[0].now
     for k in range(s.clock[0].n_revoked):
@@ -106,7 +106,7 @@ def apply(s: View, x: Private) -> bool:
         if s.job[j].status == RUNNING:
             put(x.started, n_started, j)
             n_started += 1
-        elif x.engine[0].restricted:  # no candidate for the rest of this round
+        elif x.engine[0].restricted:  # not a candidate for the rest of this round
             put(x.started, n_started, j)
             put(x.refused, x.engine[0].n_refused, j)
             n_started += 1
@@ -127,7 +127,7 @@ def apply(s: View, x: Private) -> bool:
 
 @inlined
 def place_as_chosen(s: View, j: int, choice: int) -> int:
-    """Give job `j` the nodes that the policy chose from `choices[choice]` on; the next choice, -1 if it cannot be."""
+    """Give job `j` the nodes that the policy chose from `choices[choice]` on; return the next choice, or -1."""
     left = s.job[j].demand
     while left > 0 and choice < s.clock[0].n_choices and s.choices[choice].job == j:
         node, gpus = s.choices[choice].node, s.choices[choice].gpus

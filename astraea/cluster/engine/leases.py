@@ -1,4 +1,4 @@
-"""What happens to one job: it is submitted, gets a lease, ends it, loses its GPUs, completes ([Ye2022] §5.1)."""
+"""Steps in the life of a job: submission, start and end of a lease, loss of its GPUs, completion ([Ye2022] §5.1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from astraea.core.compilation import inlined
 
 @inlined
 def arrive(s: View, x: Private, j: int, time: float) -> None:
-    """Job `j` is submitted."""
+    """Submit job `j`."""
     accounting.change_active(s, j, 1, time)
     c = s.job[j].fair_class
     s.job[j].fair_at_submit = s.share[c].fair
@@ -25,7 +25,7 @@ def arrive(s: View, x: Private, j: int, time: float) -> None:
 
 @inlined
 def end_of_leases(s: View, x: Private) -> float:
-    """When leases that are granted at this round end [s]."""
+    """Return the end of leases that are granted in this round [s]."""
     term, now = x.engine[0].lease_rounds, x.engine[0].round_number
     if term == 0:
         return np.inf
@@ -34,14 +34,14 @@ def end_of_leases(s: View, x: Private) -> float:
 
 @inlined
 def finish_time(s: View, x: Private, j: int) -> float:
-    """When job `j` ends if its lease lasts long enough [s]."""
+    """Return the time at which job `j` ends if its lease lasts long enough [s]."""
     restart = x.engine[0].restart if x.job[j].cold else 0.0
     return s.job[j].lease_start + restart + (x.job[j].duration - s.job[j].progress) / x.job[j].speed
 
 
 @inlined
 def charge(s: View, x: Private, j: int, end: float, time: float) -> None:
-    """Job `j` has held its GPUs from the start of its lease until `end`, and gives them up at `time`."""
+    """Charge job `j` for its GPUs from the start of its lease until `end`; it gives them up at `time`."""
     held = end - s.job[j].lease_start
     s.job[j].attained_service += s.job[j].demand * held
     s.job[j].executed += held
@@ -53,8 +53,8 @@ def charge(s: View, x: Private, j: int, end: float, time: float) -> None:
 
 @inlined
 def complete(s: View, x: Private, j: int, time: float) -> None:
-    """Job `j` has had all its service and leaves."""
-    end = min(time, finish_time(s, x, j))  # earlier than now if it was passed over
+    """End job `j`, which has received all its service."""
+    end = min(time, finish_time(s, x, j))  # earlier than now if it was overlooked
     charge(s, x, j, end, time)
     if x.job[j].cold:
         x.job[j].overhead += x.engine[0].restart
@@ -65,7 +65,7 @@ def complete(s: View, x: Private, j: int, time: float) -> None:
 
 @inlined
 def depart(s: View, x: Private, j: int, end: float, time: float) -> None:
-    """Job `j`, which ended at `end`, is active until `time`."""
+    """Let job `j`, which ended at `end`, be active until `time`."""
     x.job[j].end_time = end
     x.job[j].fair_service = accounting.job_fair(s, j, time)
     life = time - s.job[j].submit_time
@@ -79,9 +79,9 @@ def depart(s: View, x: Private, j: int, end: float, time: float) -> None:
 
 @inlined
 def end_lease(s: View, x: Private, j: int, time: float) -> None:
-    """The lease of job `j` is over: its state is saved, it asks for renewal (`decisions.apply`), still on its GPUs.
+    """End the lease of job `j`: its state is saved, and it asks for renewal (`decisions.apply`), still on its GPUs.
 
-    Of a synchronous policy, `stop` charges the checkpoint, once it is known that the job is not renewed.
+    Under a synchronous policy, `stop` charges the checkpoint once it is known that the job is not renewed.
     """
     charge(s, x, j, time, time)
     x.job[j].unsaved = s.job[j].spared
@@ -97,9 +97,9 @@ def end_lease(s: View, x: Private, j: int, time: float) -> None:
 
 @inlined
 def stop(s: View, x: Private, j: int, time: float) -> None:
-    """Job `j`, whose lease has ended, is not renewed."""
+    """Preempt job `j`, whose lease has ended and is not renewed."""
     if x.engine[0].synchronous:
-        overhead = min(x.engine[0].checkpoint, time - s.job[j].lease_start)  # what it had saved before is not lost
+        overhead = min(x.engine[0].checkpoint, time - s.job[j].lease_start)  # earlier saves are not lost
         x.job[j].overhead += overhead
         s.job[j].progress -= overhead * x.job[j].speed
         expect(s, j)
@@ -108,7 +108,7 @@ def stop(s: View, x: Private, j: int, time: float) -> None:
 
 @inlined
 def lose(s: View, x: Private, j: int, time: float) -> None:
-    """Job `j` gives up its GPUs and waits."""
+    """Take the GPUs of job `j`, which waits from now on."""
     placement.give_back(s, j)
     s.job[j].status = PENDING
     s.job[j].waiting_since = time
@@ -118,7 +118,7 @@ def lose(s: View, x: Private, j: int, time: float) -> None:
 
 @inlined
 def start_lease(s: View, x: Private, j: int, time: float) -> None:
-    """A lease for job `j`, which is placed."""
+    """Start a lease of job `j`, which has its nodes."""
     renewal = s.job[j].status == EXPIRED
     x.job[j].cold = not renewal and s.job[j].leases > 0
     if s.job[j].leases == 0:
@@ -142,7 +142,7 @@ def start_lease(s: View, x: Private, j: int, time: float) -> None:
 
 @inlined
 def write_log(s: View, x: Private, j: int, time: float, kind: int) -> None:
-    """One line per lease; nodes only where they are new."""
+    """Write one line per lease, with nodes only if they are new."""
     line = x.engine[0].n_log
     x.log[line].time, x.log[line].job, x.log[line].kind = time, j, kind
     x.log[line].nodes = placement.count_nodes(s, j)
@@ -158,7 +158,7 @@ def write_log(s: View, x: Private, j: int, time: float, kind: int) -> None:
 
 @inlined
 def revoke_lease(s: View, x: Private, j: int, time: float) -> None:
-    """Job `j` loses its GPUs in the middle of a lease, and what it did since its last checkpoint."""
+    """Take the GPUs of job `j` in the middle of a lease; its work since its last checkpoint is lost."""
     remove_event(x, j)
     charge(s, x, j, time, time)
     x.job[j].overhead += time - s.job[j].lease_start
@@ -168,23 +168,23 @@ def revoke_lease(s: View, x: Private, j: int, time: float) -> None:
 
 @inlined
 def expect(s: View, j: int) -> None:
-    """Estimate the service of the whole job `j` again, after its progress has changed ([Ye2022] §6.1.5).
+    """Update the estimate of job `j`'s total service after its progress has changed ([Ye2022] §6.1.5).
 
     The estimate is a log-logistic distribution around its median m, with one shape below and one above it. Its
-    survival function is S(x) = 1 / (1 + (x / m)^(1 / spread)); expected is the median of what is left of it after
-    the service e that the job has had, S(x) = S(e) / 2, which is always above e: a job that outlives its estimate
+    survival function is S(x) = 1 / (1 + (x / m)^(1 / spread)). The expected total is the conditional median after the
+    service e that the job has received, S(x) = S(e) / 2. It is always above e, so a job that outlives its estimate
     never has nothing left. Without spread, and before any service, it is m.
     """
     median, had = s.job[j].estimate, s.job[j].progress
     above = s.job[j].spread_above
     spread = s.job[j].spread_below if had < median else above
-    if np.isnan(median):  # the policy wants none
+    if np.isnan(median):  # the policy uses no estimates
         return
     if had <= 0 or spread == 0:
         s.job[j].total_service = max(median, had)
         return
     log_odds = np.log(had / median) / spread
-    if log_odds > 30:  # far out the distribution is a power law, and this its limit
+    if log_odds > 30:  # in the far tail the distribution is a power law, and this is its limit
         s.job[j].total_service = had * 2**above
     else:
         s.job[j].total_service = max(median * (1 + 2 * np.exp(log_odds)) ** above, had)

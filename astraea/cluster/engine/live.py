@@ -1,8 +1,8 @@
-"""What happened elsewhere, told by a log or by a real cluster at each of its rounds, in the simulation's own records.
+"""Events from elsewhere, from a log or at each round of a real cluster, in the simulator's own records.
 
-On a real cluster the policy then chooses. Nobody knows there how long a job will run: it ends when the cluster says so.
-The cluster places gangs itself, so all GPUs are one pool, the node 0 of the state; what is not there for leases (nodes
-that are down, jobs of others) is taken out of that pool.
+On a real cluster the policy then chooses. Running times are unknown there: a job ends when the cluster says so. The
+cluster places gangs itself, so all GPUs are one pool, node 0 of the state; GPUs that are not available for leases
+(nodes that are down, other jobs) are taken out of that pool.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HAPPENS: Final = np.dtype([("time", float), ("kind", int), ("job", int), ("lease
 
 @inlined
 def walk(view: View, private: Private, events: npt.NDArray[np.void]) -> None:
-    """All that a log tells, in order, through the integrals of a simulation: no rounds, no policy, no nodes."""
+    """Feed a whole log, in order, through the integrals of a simulation: no rounds, no policy, no nodes."""
     s, x = borrowed(view), borrowed(private)
     for e in range(len(events)):
         time, kind, j = events[e].time, events[e].kind, events[e].job
@@ -74,7 +74,7 @@ def resume(view: View, private: Private) -> None:
 
 @inlined
 def share_anew(view: View, time: float) -> None:
-    """Bring what is owed up to `time`, and owe by the quotas of now from then on."""
+    """Bring the fair GPU-time up to `time`, and use the current quotas from then on."""
     s = borrowed(view)
     done = np.zeros(len(s.tenant), np.bool_)
     for j in range(len(s.job)):
@@ -86,7 +86,7 @@ def share_anew(view: View, time: float) -> None:
 
 @inlined
 def hear(view: View, private: Private, events: npt.NDArray[np.void], number: int) -> None:
-    """What happened since the last round, in order of time, up to this one; leases that are over ask for renewal."""
+    """Record what happened since the last round, in order of time; leases that are over ask for renewal."""
     s, x = borrowed(view), borrowed(private)
     for e in range(len(events)):
         time, kind, j = events[e].time, events[e].kind, events[e].job
@@ -114,28 +114,28 @@ def hear(view: View, private: Private, events: npt.NDArray[np.void], number: int
     while x.engine[0].heap_size > 0 and x.heap[0].time <= now:
         j = x.heap[0].job
         queues.remove_event(x, j)
-        leases.end_lease(s, x, j, now)  # also what it held beyond its lease, if this round is late
+        leases.end_lease(s, x, j, now)  # including time beyond its lease, if this round is late
     queues.enqueue(s, s.expired, s.clock[0].n_expired)
     s.clock[0].lease_end = leases.end_of_leases(s, x)
 
 
 @inlined
 def take_out(s: View, x: Private, j: int) -> None:
-    """Job `j` is no candidate any more."""
+    """Remove job `j` from the candidates."""
     x.started[0] = j
     queues.dequeue(s, x.started, 1)
 
 
 @inlined
 def withhold(view: View, gpus: int) -> None:
-    """So many GPUs are not there for leases, or are there again if it is less than 0."""
+    """Make this many GPUs unavailable for leases, or available again if negative."""
     s = borrowed(view)
     s.node_free[0] -= gpus
 
 
 @inlined
 def choose(view: View, private: Private, aside: I, select: Any) -> bool:
-    """Have the policy choose among all candidates but those set aside (in job order); whether it kept the rules."""
+    """Let the policy choose among all candidates except `aside` (in job order); return whether it kept the rules."""
     s, x = borrowed(view), borrowed(private)
     queues.dequeue(s, aside, len(aside))
     if s.region[len(s.tenant)].length > 0 or x.engine[0].revisit == EVERY_ROUND:
@@ -148,7 +148,7 @@ def choose(view: View, private: Private, aside: I, select: Any) -> bool:
 
 @inlined
 def refuse(view: View, k: int) -> None:
-    """Take the grant number `k` back: the cluster has no place for that gang."""
+    """Undo the grant number `k`: the cluster has no place for that gang."""
     s = borrowed(view)
     j = s.granted[k]
     s.job[j].decided = False
@@ -161,7 +161,7 @@ def refuse(view: View, k: int) -> None:
 
 @inlined
 def keep(view: View, k: int) -> None:
-    """Take the revocation number k back: the cluster cannot stop that job."""
+    """Undo the revocation number `k`: the cluster cannot stop that job."""
     s = borrowed(view)
     j = s.revoked[k]
     s.job[j].decided = False
@@ -173,13 +173,13 @@ def keep(view: View, k: int) -> None:
 
 @inlined
 def carry_out(view: View, private: Private) -> None:
-    """Give and take the leases that were chosen, in the records."""
+    """Give and take the chosen leases in the records."""
     decisions.apply(borrowed(view), borrowed(private))
 
 
 @inlined
 def never_ends(view: View, private: Private, j: int) -> None:
-    """The lease of job `j` lasts until the job ends."""
+    """Let the lease of job `j` last until the job ends."""
     s, x = borrowed(view), borrowed(private)
     queues.remove_event(x, j)
     s.job[j].lease_end = np.inf
@@ -188,9 +188,9 @@ def never_ends(view: View, private: Private, j: int) -> None:
 
 @inlined
 def next_round(view: View, private: Private) -> int:
-    """Return the next round at which the policy could choose otherwise; 0 if leases never end, and time changes none.
+    """Return the next round at which the policy's choice may differ; 0 if no lease ends and time changes nothing.
 
-    Nothing happens meanwhile but that leases end.
+    Until then, nothing happens except that leases end.
     """
     s, x = borrowed(view), borrowed(private)
     x.engine[0].next_arrival = len(s.job)
@@ -203,5 +203,5 @@ def next_round(view: View, private: Private) -> int:
 
 
 def compiled_for(select: Any, s: View, x: Private) -> tuple[Any, Any]:
-    """`choose` and a policy, compiled for each other."""
+    """Return `choose` and a policy, compiled for each other."""
     return loop.compiled_for(select, s, x, choose, types.boolean, (types.Array(types.int64, 1, "C"),))

@@ -1,10 +1,10 @@
-"""The simulation: arrivals, completions and lease ends between rounds; selection, preemption and placement in them.
+"""The simulation loop: arrivals, completions and lease ends between rounds; selection, preemption, placement in rounds.
 
-A round is at every multiple of the scheduling interval ([Ye2022] §6.1.3: 10 s). Between two rounds jobs are
-submitted and end at their exact times; at a round the policy chooses among the pending jobs and those whose lease
-has just ended, over all GPUs that are not under a running lease (§5.1.2).
+There is a round at every multiple of the scheduling interval ([Ye2022] §6.1.3: 10 s). Between two rounds jobs are
+submitted and end at their exact times; in a round the policy chooses among the pending jobs and those whose lease
+has just ended, for all GPUs that are not under a running lease (§5.1.2).
 
-A lease ends at a round: its term is rounded up to whole rounds. A job that can finish inside it leaves at once;
+A lease ends at a round: its term is rounded up to whole rounds. A job that can finish within it leaves at once;
 any other spends the last seconds of the term on its checkpoint (§5.1.1: before the end of the lease). A job that
 was preempted starts its next lease with a cold restart.
 """
@@ -23,15 +23,15 @@ from astraea.core.compilation import Borrowed, borrowed, inlined
 
 # what `run` returns
 FINISHED: Final = 0
-FULL: Final = 1  # the timeline or a log has no room left: call again with more
+FULL: Final = 1  # the timeline or a log is full: call again with more room
 BROKEN: Final = 2  # the policy broke a rule: see `Private.engine[0].violation`
-PAUSED: Final = 3  # `AT_ONCE` rounds are done: call again; in between Python sees an interrupt
+PAUSED: Final = 3  # `AT_ONCE` rounds are done: call again; in between Python can handle an interrupt
 
 AT_ONCE: Final = 100_000
-"""Rounds after which the loop pauses."""
+"""Number of rounds after which the loop pauses."""
 
 PATIENCE: Final = 100_000
-"""Rounds in a row in which nothing runs, nothing arrives and nothing is granted before a policy counts as stuck."""
+"""Consecutive rounds without a running job, an arrival or a grant after which a policy counts as stuck."""
 
 
 @inlined
@@ -59,7 +59,7 @@ def run(view: View, private: Private, select: Any) -> int:
                 if something and not (decisions.are_valid(s, x) and decisions.apply(s, x)):
                     return BROKEN
                 if x.engine[0].n_refused == refused or s.region[len(s.tenant)].length == 0:
-                    break  # else choose again: jobs without a place on their nodes keep nothing from others
+                    break  # else choose again: jobs that do not fit on their nodes hold nothing back
             if x.engine[0].n_refused > 0:
                 queues.enqueue(s, x.refused, x.engine[0].n_refused)
                 x.engine[0].n_refused = 0
@@ -70,9 +70,9 @@ def run(view: View, private: Private, select: Any) -> int:
 
 @inlined
 def next_round(s: View, x: Private) -> int:
-    """Number of the next round in which a decision could differ from the last one.
+    """Return the number of the next round in which a decision may differ from the last one.
 
-    Without an event the last round's decision stands, unless the order of the policy moves with time and what moved
+    Without an event the last round's decision remains, unless the policy's order changes with time and a job that moved
     could be granted.
     """
     began = x.engine[0].round_number > 0 or x.engine[0].next_arrival > 0
@@ -85,7 +85,7 @@ def next_round(s: View, x: Private) -> int:
         time = s.job[x.engine[0].next_arrival].submit_time
     if x.engine[0].heap_size > 0:
         time = min(time, x.heap[0].time)
-    if time == np.inf:  # all wait and nothing runs
+    if time == np.inf:  # all jobs wait and none runs
         return x.engine[0].round_number + 1
     number = round_at(time, s.clock[0].interval)
     return max(number, x.engine[0].round_number + 1) if began else number
@@ -93,7 +93,7 @@ def next_round(s: View, x: Private) -> int:
 
 @inlined
 def round_at(time: float, interval: float) -> int:
-    """Number of the first round that is not before `time`, by the very products that are the rounds' times."""
+    """Return the number of the first round not before `time`, computed with the same products as the rounds' times."""
     number = int(np.ceil(time / interval))
     if number > 0 and (number - 1) * interval >= time:
         return number - 1
@@ -104,14 +104,14 @@ def round_at(time: float, interval: float) -> int:
 
 @inlined
 def log_is_full(s: View, x: Private) -> bool:
-    """Whether one more round could overflow the logs."""
+    """Return whether one more round could overflow the logs."""
     m = s.clock[0].gpus
     return x.engine[0].keep_log and (x.engine[0].n_log + m > len(x.log) or x.engine[0].n_place + m > len(x.place_log))
 
 
 @inlined
 def advance(s: View, x: Private, round_time: float) -> None:
-    """Everything that happens up to `round_time`, in order of time."""
+    """Process everything that happens up to `round_time`, in order of time."""
     if x.engine[0].list_removal_flaw:
         hold_back_neighbours(s, x, round_time)
     while True:
@@ -127,7 +127,7 @@ def advance(s: View, x: Private, round_time: float) -> None:
         if event <= arrival:
             j = x.heap[0].job
             queues.remove_event(x, j)
-            # also a job that finishes in the very second in which its lease ends
+            # including a job that finishes exactly when its lease ends
             if time < s.job[j].lease_end or leases.finish_time(s, x, j) <= s.job[j].lease_end:
                 leases.complete(s, x, j, time)
             else:
@@ -142,10 +142,10 @@ def advance(s: View, x: Private, round_time: float) -> None:
 
 @inlined
 def hold_back_neighbours(s: View, x: Private, round_time: float) -> None:
-    """Make some leases a round longer: a flaw of the simulator that ASTRAEA's authors released.
+    """Extend some leases by a round: a flaw of the simulator that ASTRAEA's authors released.
 
-    It walks the running jobs in the order in which they were launched, and removes those that end a lease or complete
-    by this round. The job behind a removed one is not looked at, and keeps its GPUs and its lease until the next round.
+    That simulator walks the running jobs in order of launch and removes those that end a lease or complete by this
+    round. It skips the job behind a removed one, which keeps its GPUs and its lease until the next round.
     """
     if x.engine[0].heap_size == 0 or x.heap[0].time > round_time:
         return
@@ -153,11 +153,11 @@ def hold_back_neighbours(s: View, x: Private, round_time: float) -> None:
     is_behind = False
     for j in s.running[: s.clock[0].n_running]:
         time = x.heap[x.job[j].heap_position].time
-        if time <= last_round:  # nothing was left of it when it got its lease
+        if time <= last_round:  # it had no work left when it got its lease
             queues.move_event(x, j, round_time)
         if is_behind and time <= round_time:
             s.job[j].lease_end = max(s.job[j].lease_end, late)
-            # who has had all its service leaves when it is looked at; else it may get there before
+            # a job with all its service leaves when it is looked at; otherwise it may finish before
             finish = leases.finish_time(s, x, j)
             queues.move_event(x, j, late if finish <= round_time else min(finish, late))
         is_behind = time <= round_time and not is_behind
@@ -165,7 +165,7 @@ def hold_back_neighbours(s: View, x: Private, round_time: float) -> None:
 
 @inlined
 def is_stuck(s: View, x: Private) -> bool:
-    """Whether the policy lets all jobs wait in an idle cluster, for ever as far as one can tell."""
+    """Return whether the policy leaves all jobs waiting in an idle cluster, apparently forever."""
     if x.engine[0].heap_size > 0 or x.engine[0].next_arrival < len(s.job):
         x.engine[0].idle_rounds = 0
         return False
@@ -179,9 +179,9 @@ def is_stuck(s: View, x: Private) -> bool:
 def compiled_for(
     select: Any, s: View, x: Private, entry: Any = run, returns: Any = types.int64, between: tuple[Any, ...] = ()
 ) -> tuple[Any, Any]:
-    """An entry to the engine and a policy, compiled for each other and for such a state; the entry once for all.
+    """Return an entry point of the engine and a policy, compiled for each other and for such a state.
 
-    `between` are the types of what the entry takes between the state and the policy.
+    The entry is compiled only once. `between` are the types of its arguments between the state and the policy.
     """
     if numba.config.DISABLE_JIT:
         return entry, select
@@ -190,6 +190,6 @@ def compiled_for(
     signature = returns(view, private, *between, types.FunctionType(select_signature))
     if signature.args not in entry.overloads:
         entry.compile(signature)
-        entry.disable_compile()  # or it would be compiled again for the type of each policy's dispatcher
+        entry.disable_compile()  # otherwise it is compiled again for the type of each policy's dispatcher
     select.compile(select_signature)
     return entry, select

@@ -1,17 +1,17 @@
-"""Which nodes a gang gets ([Ye2022] §6.1.3: consolidated, on as few nodes as possible).
+"""Placement of gangs on nodes ([Ye2022] §6.1.3: consolidated, on as few nodes as possible).
 
 consolidated
-    Whole nodes first, then the fullest node that still fits the rest; where no such nodes are free, the emptiest
+    Whole nodes first, then the fullest node that still fits the rest; if no such nodes are free, the emptiest
     nodes one after the other until the rest fits on one, which is the fullest that holds it.
 strict
-    As consolidated, but the gang waits rather than spread over more nodes than it must.
+    Like consolidated, but the gang waits instead of spreading over more nodes than necessary.
 spread
     GPU by GPU from the node with most free GPUs.
 random
     GPU by GPU, every free GPU equally likely.
 
-Ties go to the node with the lowest index. Where nodes differ, or a job may not run on all of them, it gets the emptiest
-of its nodes one after the other until the rest fits on one, which is the fullest that holds it.
+Ties go to the node with the lowest index. If nodes differ, or a job may not run on all of them, it gets the emptiest of
+its nodes one after the other until the rest fits on one, which is the fullest that holds it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STRICT, SPREAD, RANDOM = range(1, 4)
 
 @inlined
 def place(s: View, x: Private, j: int, gpus: int) -> int:
-    """Give job `j` its gang; how many nodes it spans, or 0 if it has to wait."""
+    """Give job `j` its gang; return the number of nodes that it spans, or 0 if it has to wait."""
     kind = x.engine[0].placement
     if x.engine[0].restricted:
         return place_within(s, x, j, gpus)
@@ -43,7 +43,7 @@ def place(s: View, x: Private, j: int, gpus: int) -> int:
     empty = 0
     for node in range(len(s.node_free)):
         empty += s.node_free[node] == per_node
-    # the rest may go to an empty node only if one is left beside the whole ones
+    # the rest may go to an empty node only if one remains beside the whole ones
     partner = -1
     if rest > 0:
         partner = fullest_that_fits(s, rest, per_node if empty > whole else per_node - 1)
@@ -75,7 +75,7 @@ def place(s: View, x: Private, j: int, gpus: int) -> int:
 
 @inlined
 def place_within(s: View, x: Private, j: int, gpus: int) -> int:
-    """Give job `j` its gang on the nodes that it may use; how many nodes it spans, or 0 if it has to wait."""
+    """Give job `j` its gang on the nodes that it may use; return their number, or 0 if it has to wait."""
     free, kind = np.where(s.rules.allowed[s.rules.kind[j]], s.node_free, 0), x.engine[0].placement
     if free.sum() < gpus:
         return 0
@@ -103,7 +103,7 @@ def place_within(s: View, x: Private, j: int, gpus: int) -> int:
 
 @inlined
 def free_gpus(s: View) -> int:
-    """GPUs under no running lease: those that no job holds, and those of jobs that ask for renewal."""
+    """Return the GPUs under no running lease: those that no job holds, and those of jobs that ask for renewal."""
     gpus = s.node_free.sum()
     for k in range(s.clock[0].n_expired):
         gpus += s.job[s.expired[k]].demand
@@ -112,7 +112,7 @@ def free_gpus(s: View) -> int:
 
 @inlined
 def fullest_that_fits(s: View, gpus: int, most: int) -> int:
-    """Node with the fewest free GPUs that is still at least `gpus` and at most `most`; -1 if there is none."""
+    """Return the node with the fewest free GPUs, at least `gpus` and at most `most`; -1 if there is none."""
     best, best_free = -1, most + 1
     for node in range(len(s.node_free)):
         free = s.node_free[node]
@@ -125,7 +125,7 @@ def fullest_that_fits(s: View, gpus: int, most: int) -> int:
 
 @inlined
 def drawn(x: Private, free: I) -> int:
-    """Node of a free GPU drawn at random (splitmix64, so that every platform draws the same)."""
+    """Return the node of a free GPU drawn at random (splitmix64, the same on every platform)."""
     number = splitmix64(x.engine.random)[0]
     np.add(x.engine.random, STEP, x.engine.random)
     ticket = np.int64(number % np.uint64(free.sum()))
@@ -134,7 +134,7 @@ def drawn(x: Private, free: I) -> int:
 
 @inlined
 def take(s: View, j: int, node: int, gpus: int) -> None:
-    """Add `gpus` of `node` to what job `j` holds."""
+    """Add `gpus` of `node` to the GPUs that job `j` holds."""
     s.node_free[node] -= gpus
     piece = s.job[j].first_piece
     while piece >= 0:
@@ -165,7 +165,7 @@ def give_back(s: View, j: int) -> None:
 
 @inlined
 def count_nodes(s: View, j: int) -> int:
-    """Nodes that job `j` holds GPUs of."""
+    """Return the number of nodes on which job `j` holds GPUs."""
     nodes, piece = 0, s.job[j].first_piece
     while piece >= 0:
         nodes += 1

@@ -1,8 +1,8 @@
-"""Who waits, who runs, and what comes next.
+"""Queues of waiting jobs, the list of running jobs, and the heap of next events.
 
-The queues of candidates, one per tenant and one for all, are in job order. Everyone's queue may hold thousands while a
-few jobs ask for renewal at every round, so all that enter or leave it at a round do so in one pass. The next events of
-the running jobs are a binary heap by (time, job), with removal.
+The queues of candidates, one per tenant and one for all, are in job order. The queue for all may contain thousands of
+jobs while a few ask for renewal in every round, so all jobs that enter or leave it in a round do so in one pass. The
+next events of the running jobs are a binary heap by (time, job), with removal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from astraea.core.compilation import inlined
 
 @inlined
 def enqueue(s: View, jobs: I, n: int) -> None:
-    """The first `n` of some jobs, in job order, become candidates: of their tenants, and of all."""
+    """Make the first `n` of some jobs, in job order, candidates: in their tenants' queues, and in that for all."""
     for k in range(n):
         insert_one(s, s.job[jobs[k]].tenant, jobs[k])
         s.open_gangs[s.job[jobs[k]].demand] += 1
@@ -32,7 +32,7 @@ def enqueue(s: View, jobs: I, n: int) -> None:
 
 @inlined
 def enqueue_one(s: View, j: int) -> None:
-    """Job `j` becomes a candidate; a new arrival belongs at the end."""
+    """Make job `j` a candidate; a new arrival belongs at the end."""
     insert_one(s, s.job[j].tenant, j)
     insert_one(s, len(s.tenant), j)
     s.open_gangs[s.job[j].demand] += 1
@@ -40,7 +40,7 @@ def enqueue_one(s: View, j: int) -> None:
 
 @inlined
 def dequeue(s: View, jobs: I, n: int) -> None:
-    """The first `n` of some candidates, in job order, are none any more."""
+    """Remove the first `n` of some candidates, in job order, from the queues."""
     for k in range(n):
         delete_one(s, s.job[jobs[k]].tenant, jobs[k])
         s.open_gangs[s.job[jobs[k]].demand] -= 1
@@ -59,7 +59,7 @@ def dequeue(s: View, jobs: I, n: int) -> None:
 
 @inlined
 def some_job_fits(s: View) -> bool:
-    """Whether the gang of any candidate that has not been granted is no larger than what is free."""
+    """Return whether any candidate that is not yet granted has a gang no larger than the free GPUs."""
     if s.region[len(s.tenant)].length == 0:
         return False
     for gpus in range(1, s.clock[0].free + 1):
@@ -70,7 +70,7 @@ def some_job_fits(s: View) -> bool:
 
 @inlined
 def put(jobs: I, n: int, j: int) -> None:
-    """Put job `j` in its place among the first `n` of a list in job order."""
+    """Insert job `j` into the first `n` of a list in job order."""
     while n > 0 and jobs[n - 1] > j:
         jobs[n] = jobs[n - 1]
         n -= 1
@@ -79,14 +79,14 @@ def put(jobs: I, n: int, j: int) -> None:
 
 @inlined
 def insert_one(s: View, region: int, j: int) -> None:
-    """Put job `j` in its place in a queue in job order."""
+    """Insert job `j` into a queue in job order."""
     put(s.queue[s.region[region].start :], s.region[region].length, j)
     s.region[region].length += 1
 
 
 @inlined
 def delete_one(s: View, region: int, j: int) -> None:
-    """Take job `j` out of a queue."""
+    """Remove job `j` from a queue."""
     first, last = s.region[region].start, s.region[region].start + s.region[region].length - 1
     q = first + np.searchsorted(s.queue[first : last + 1], j)
     while q < last:
@@ -97,7 +97,7 @@ def delete_one(s: View, region: int, j: int) -> None:
 
 @inlined
 def stop_to_run(s: View, j: int) -> None:
-    """Job `j` is under no running lease any more."""
+    """Remove job `j` from the jobs under a running lease."""
     running = s.running[: s.clock[0].n_running]
     place = 0
     while running[place] != j:
@@ -110,7 +110,7 @@ def stop_to_run(s: View, j: int) -> None:
 
 @inlined
 def is_before(x: Private, time: float, j: int, position: int) -> bool:
-    """Whether an event of job `j` at `time` comes before the one at `position` of the heap."""
+    """Return whether an event of job `j` at `time` comes before the one at `position` of the heap."""
     other = x.heap[position]
     return time < other.time or (time == other.time and j < other.job)
 
@@ -125,7 +125,7 @@ def write_event(x: Private, position: int, time: float, j: int) -> None:
 
 @inlined
 def settle(x: Private, position: int, time: float, j: int) -> None:
-    """Put an event where it belongs, starting from the hole at `position`."""
+    """Move an event to where it belongs, starting from the hole at `position`."""
     size = x.engine[0].heap_size
     while position > 0 and is_before(x, time, j, (position - 1) // 2):
         parent = (position - 1) // 2
@@ -144,20 +144,20 @@ def settle(x: Private, position: int, time: float, j: int) -> None:
 
 @inlined
 def push_event(x: Private, j: int, time: float) -> None:
-    """Job `j` has its next event at `time`."""
+    """Set the next event of job `j`, at `time`."""
     x.engine[0].heap_size += 1
     settle(x, x.engine[0].heap_size - 1, time, j)
 
 
 @inlined
 def move_event(x: Private, j: int, time: float) -> None:
-    """The next event of job `j` is at `time` instead."""
+    """Move the next event of job `j` to `time`."""
     settle(x, x.job[j].heap_position, time, j)
 
 
 @inlined
 def remove_event(x: Private, j: int) -> None:
-    """Job `j` has no next event any more."""
+    """Remove the next event of job `j`."""
     x.engine[0].heap_size -= 1
     hole, last = x.job[j].heap_position, x.heap[x.engine[0].heap_size]
     if hole < x.engine[0].heap_size:

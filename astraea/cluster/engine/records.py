@@ -1,4 +1,4 @@
-"""The records that the state of a simulation is made of: fields, units, meaning."""
+"""Records that make up the state of a simulation: fields, units, meaning."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ Records = Any
 
 
 def record(*fields: tuple[str, type]) -> np.dtype[Any]:
-    """The type of one record: name and type of each field."""
+    """Return the type of one record: name and type of each field."""
     return np.dtype(list(fields), align=True)
 
 
 CLOCK: Final = record(
     ("now", float),  # time of this round [s]
     ("interval", float),  # between rounds [s]
-    ("lease_end", float),  # of leases that are granted at this round [s]; infinite if the policy does not preempt
-    ("free", int),  # GPUs that are not under a running lease and not granted in this round; counted before each [GPU]
+    ("lease_end", float),  # of leases that are granted in this round [s]; infinite if the policy does not preempt
+    ("free", int),  # GPUs neither under a running lease nor granted in this round; counted before each round [GPU]
     ("gpus", int),  # GPUs of the cluster [GPU]
     ("active_jobs", float),  # submitted and not ended
     ("contention", float),  # integral of that number [job-s] ...
@@ -31,7 +31,7 @@ CLOCK: Final = record(
     ("n_choices", int),
     ("n_launched", int),  # leases granted so far
     ("gpus_per_node", int),
-    ("decay", float),  # rate at which usage is forgotten [1/s]; 0 if the policy does not ask for it
+    ("decay", float),  # rate at which usage decays [1/s]; 0 if the policy does not use it
     ("free_piece", int),
     ("n_hours", int),
 )
@@ -47,7 +47,7 @@ JOB: Final = record(
     ("estimate", float),  # median of the estimated service of the whole job [s], NaN for policies that use none
     ("spread_below", float),  # of that estimate below its median ...
     ("spread_above", float),  # ... and above
-    ("total_service", float),  # what is expected of it by now [s], see `leases.expect`
+    ("total_service", float),  # current expectation of its total service [s], see `leases.expect`
     ("status", int),  # NOT_YET submitted, PENDING, RUNNING, EXPIRED or DONE
     ("decided", bool),  # granted or revoked at this round
     ("spared", bool),  # saves no state at the end of a lease, and must be renewed; see `policy.spare_checkpoints`
@@ -55,15 +55,15 @@ JOB: Final = record(
     ("executed", float),  # time of finished leases [s]
     ("progress", float),  # service done up to the last checkpoint [s]
     ("leases", int),  # granted so far
-    ("streak", int),  # leases since the last (re)start; 1 is a lease that was no renewal
+    ("streak", int),  # leases since the last (re)start; 1 for a lease that is not a renewal
     ("lease_start", float),  # when the running lease was granted [s] ...
     ("lease_end", float),  # ... and when it ends, unless the job does before [s]
-    ("launch", int),  # its number among all leases, in the order in which they were granted
+    ("launch", int),  # number of its last lease among all leases, in order of grant
     ("waiting_since", float),  # submission, or when the job last lost its GPUs [s]
     ("fair_class", int),  # its record in `View.share`
     ("fair_at_submit", float),  # that record's integral at submission [GPU-s]
     ("contention_at_submit", float),  # integral of active jobs at submission [job-s]
-    ("first_piece", int),  # what it holds, in `View.piece`; -1 if nothing
+    ("first_piece", int),  # first of its pieces in `View.piece`; -1 if it holds nothing
 )
 
 
@@ -76,7 +76,7 @@ TENANT: Final = record(
     ("revoked", int),  # GPUs whose lease was revoked at this round [GPU]
     ("attained", float),  # GPU-time, Eq. 11 [GPU-s] ...
     ("attained_until", float),  # ... up to this time [s]; the same for `decayed`
-    ("decayed", float),  # GPU-time, of which each second fades at the rate `decay` [GPU-s]; 0 without
+    ("decayed", float),  # GPU-time of which each second decays at the rate `decay` [GPU-s]; 0 without decay
     ("demand", int),  # of its active jobs, Eq. 7 [GPU]
     ("fair", float),  # fair GPU-time, Eq. 9 [GPU-s] ...
     ("fair_until", float),  # ... up to this time [s]; the same for its classes
@@ -111,7 +111,7 @@ ENGINE: Final = record(
     ("restart", float),  # [s]
     ("synchronous", bool),  # see `Policy.synchronous`
     ("placement", int),
-    ("restricted", bool),  # whether nodes differ, or some job may not run on all of them
+    ("restricted", bool),  # true if nodes differ, or some job may not run on all of them
     ("n_refused", int),
     ("keep_log", bool),
     ("list_removal_flaw", bool),  # see `loop.hold_back_neighbours`
@@ -133,8 +133,8 @@ PRIVATE_JOB: Final = record(
     ("duration", float),  # [s]
     ("sensitivity", float),
     ("speed", float),  # in the running lease
-    ("cold", bool),  # whether the running lease began with a restart
-    ("unsaved", bool),  # whether its last lease ended without a checkpoint
+    ("cold", bool),  # true if the running lease began with a restart
+    ("unsaved", bool),  # true if its last lease ended without a checkpoint
     ("first_start", float),  # [s], NaN before
     ("end_time", float),  # [s], NaN before
     ("fair_service", float),  # [GPU-s]
@@ -151,11 +151,11 @@ EVENT: Final = record(("time", float), ("job", int))
 
 
 PIECE: Final = record(("next", int), ("node", int), ("gpus", int))
-"""What a job holds on one node, and the next piece of that job; -1 after the last."""
+"""GPUs that a job holds on one node, and the next piece of that job; -1 after the last."""
 
 
 CHOICE: Final = record(("job", int), ("node", int), ("gpus", int))
-"""Where a policy wants a gang, or a part of it."""
+"""A node that a policy chose for a gang, or for a part of it."""
 
 
 LOG: Final = record(
@@ -168,7 +168,7 @@ LOG: Final = record(
 
 
 def records(dtype: np.dtype[Any], shape: int | tuple[int, ...] = 1, **values: Any) -> Records:
-    """A record array of zeros, with some fields set."""
+    """Return a record array of zeros with some fields set."""
     table = np.zeros(shape, dtype).view(np.recarray)
     for name, value in values.items():
         table[name] = value

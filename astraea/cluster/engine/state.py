@@ -1,7 +1,7 @@
-"""What a simulation knows at one moment, as a few tables.
+"""The state of a simulation at one moment, as a few tables.
 
-`View` is what a policy may read, `Private` what only the engine may know. Both are tuples of numpy record arrays, so
-the whole simulation is one compiled loop, and costs no Python object per job. In compiled and in plain Python alike,
+A policy may read `View`; only the engine may read `Private`. Both are tuples of numpy record arrays, so the whole
+simulation is one compiled loop, and needs no Python object per job. In compiled and in plain Python,
 ``s.job[j].demand`` is the demand of job `j`.
 
 Indices: `j` is a job in order of (submit_time, job_id), `t` a tenant in alphabetical order.
@@ -20,7 +20,7 @@ from astraea.cluster.rules import Rules, no_rules, nodes_of_gangs
 from astraea.core.units import HOUR
 from astraea.traces.tree import Tree, flat
 
-if TYPE_CHECKING:  # for the annotations only: policies import this module, and need no table
+if TYPE_CHECKING:  # for annotations only: policies import this module and need no tables
     from astraea.traces.trace import Trace
 
 # status of a job; EXPIRED: its lease has ended at this round and it asks for renewal, still on its GPUs
@@ -34,25 +34,25 @@ I = npt.NDArray[np.int64]  # noqa: E741
 
 
 class View(NamedTuple):
-    """What a policy may read, and the few arrays that hold its decisions."""
+    """The part of the state that a policy may read, and the few arrays for its decisions."""
 
     clock: r.Records  #: (1,) of `CLOCK`
     parameters: F  #: the policy's parameters, in the order of its `Parameters`
     job: r.Records  #: (n,) of `JOB`
     tenant: r.Records  #: (T,) of `TENANT`
     share: r.Records  #: (classes,) of `SHARE`: jobs of one tenant with equal demand and weight
-    region: r.Records  #: (T + 1,) of `REGION`: where in `queue` each tenant's candidates are; the last: everyone's
-    queue: I  #: candidates, that is pending jobs and those that ask for renewal, in job order within a region
+    region: r.Records  #: (T + 1,) of `REGION`: place of each tenant's candidates in `queue`; the last: of all
+    queue: I  #: candidates (pending jobs and jobs that ask for renewal), in job order within a region
     open_gangs: I  #: (GPUs + 1,) candidates that have not been granted at this round, by demand
     expired: I  #: candidates whose lease ended at this round, in job order
     running: I  #: jobs under a running lease, in the order in which they were launched
     memory: F  #: (k, n) numbers that a policy keeps per job; zeros at the start
     tenant_memory: F  #: (k, T) numbers that a policy keeps per tenant
     association_memory: F  #: (k, A) numbers that a policy keeps per association of `rules`
-    rules: Rules  #: where jobs may run, the tree of associations, limits; its `nodes` are never 0
-    tree: Tree  #: of the tenants and the queues above them
-    node_free: I  #: (nodes,) GPUs that no job holds, as the last round left them and completions since
-    piece: r.Records  #: (GPUs,) of `PIECE`: what each job holds on which node, as linked lists
+    rules: Rules  #: nodes on which jobs may run, the tree of associations, limits; its `nodes` are never 0
+    tree: Tree  #: the tenants and the queues above them
+    node_free: I  #: (nodes,) GPUs that no job holds, after the last round and completions since then
+    piece: r.Records  #: (GPUs,) of `PIECE`: GPUs that each job holds on each node, as linked lists
     timeline: r.Records  #: (hours, T) of `TIMELINE`
     granted: I  #: decisions: jobs granted a lease, in order of selection
     revoked: I  #: decisions: running jobs that lose their GPUs at this round
@@ -60,24 +60,24 @@ class View(NamedTuple):
 
 
 class Private(NamedTuple):
-    """What only the engine knows."""
+    """The part of the state that only the engine may read."""
 
     engine: r.Records  #: (1,) of `ENGINE`
     job: r.Records  #: (n,) of `PRIVATE_JOB`
     started: I  #: jobs whose lease begins at this round, in job order
-    refused: I  #: jobs that were granted at this round and found no place on their nodes, in job order
+    refused: I  #: jobs that were granted in this round but did not fit on their nodes, in job order
     heap: r.Records  #: (GPUs,) of `EVENT`: the next event of each running job
     log: r.Records  #: one line of `LOG` per lease
     place_log: I  #: (lines, 3): line of the lease that began there, node, gpus
 
 
 def quotas(trace: Trace, gpus: int) -> F:
-    """Quota of every tenant in a cluster of so many GPUs, [Ye2022] Eq. 6 [GPU]."""
+    """Return the quota of every tenant in a cluster of `gpus` GPUs, [Ye2022] Eq. 6 [GPU]."""
     return gpus * trace.tenant_weight / trace.tenant_weight.sum()
 
 
 def whole(quota: F) -> I:
-    """Whole GPUs of some quotas; a third of nine is three, whatever floats make of a third."""
+    """Return the whole GPUs of quotas; a third of nine is three, despite floating point."""
     return np.floor(quota * (1 + 1e-12)).astype(np.int64)
 
 
@@ -95,13 +95,13 @@ def new_state(
     decay: float = 0.0,
     **engine: Any,
 ) -> tuple[View, Private]:
-    """State before the first round of a trace whose jobs all fit.
+    """Make the state before the first round of a trace whose jobs all fit.
 
     `estimate` is the median of every job's estimated service [s] and its spread below and above; `engine` sets fields
     of `ENGINE`.
     """
     n, tenants, m = len(trace), len(trace.tenants), cluster.gpus
-    # classes by (tenant, demand, weight), as one whole number each: sorting rows takes ten times as long
+    # classes by (tenant, demand, weight), as one integer each: sorting rows takes ten times as long
     weights, weight = np.unique(trace.weight, return_inverse=True)
     bases = (tenants, int(trace.demand.max(initial=0)) + 1, len(weights))
     keys, fair_class = np.unique(np.ravel_multi_index((trace.tenant, trace.demand, weight), bases), return_inverse=True)
@@ -159,7 +159,7 @@ def new_state(
 
 
 def grown(view: View, private: Private) -> tuple[View, Private]:
-    """The same state with twice the room in the timeline and the logs."""
+    """Return the same state with twice the room in the timeline and the logs."""
 
     def doubled(a: Any) -> Any:
         return np.concatenate([a, np.zeros_like(a)]).view(type(a))

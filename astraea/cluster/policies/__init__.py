@@ -27,9 +27,9 @@ _ALL: Final = (
     finish_time_fairness, max_min, decayed_usage, kai, kueue_afs, slurm,
 )  # fmt: skip
 POLICIES: Final[dict[str, Policy]] = {p.name: p for p in _ALL}
-"""Every scheduler by name, in the order in which figures show them."""
+"""Every scheduler by name, in the order of the figures."""
 
 
 def get_policy(name: str) -> Policy:
-    """The scheduler of this name; `InputError` if there is none, which lists all."""
+    """Return the scheduler with this name; `InputError` if there is none, with a list of all names."""
     return POLICIES[one_of(name, POLICIES, "policy")]

@@ -1,20 +1,20 @@
 """AlloX: shortest jobs first by min-cost matching, within the tenants that are behind (Le et al., EuroSys 2020).
 
-Only the part alpha of the tenants that have the least progress is eligible, the share of their quota that they hold
-at this moment. Their waiting jobs are matched to (slot, position from the end) at the cost position × estimated time,
-so that the matching of least cost has the least sum of completion times; what stands first in its slot starts, and
-runs to its end ([Ye2022] §6.1.5). While no eligible job fits, alpha doubles. After each start progress is taken anew,
-and alpha begins again from its own value, until nothing that waits fits.
+Only the part alpha of the tenants with the least progress is eligible; progress is the share of its quota that a tenant
+holds now. Their waiting jobs are matched to (slot, position from the end) at the cost position × estimated time, so the
+matching of least cost has the least sum of completion times. The first job in each slot starts and runs to its end
+([Ye2022] §6.1.5). While no eligible job fits, alpha doubles. After each start progress is computed again, and alpha is
+reset to its own value, until no waiting job fits.
 
-The matching needs no solver: on equal slots the longest jobs stand last, so of all that start first the shortest does
-(a test holds the sum of completion times against a solver's matching).
+The matching needs no solver: on equal slots the longest jobs come last, so the first to start is the shortest job (a
+test compares the sum of completion times with a solver's matching).
 
 Departures: the original's jobs run on one machine each. A gang costs its GPU-time, its slots are places of its size,
-and one that does not fit is passed over: alpha keeps a tenant from starving, nothing keeps a large gang from being
-overtaken while small jobs come without end.
+and a gang that does not fit is passed over: alpha prevents a tenant from starving, but small jobs that keep coming can
+overtake a large gang without end.
 
-`allox-under-leases` is no scheduler of the paper but an ablation, and it alone preempts: the same choice made anew
-whenever leases end, also among the jobs that ask for renewal, by what each still needs.
+`allox-under-leases` is not a scheduler of the paper but an ablation, and the only one of the two that preempts: it
+makes the same choice again whenever leases end, also among jobs that ask for renewal, by their remaining need.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from astraea.core.compilation import inlined
 class Parameters(NamedTuple):
     """Parameters of AlloX.
 
-    alpha : part of the tenants with waiting jobs that is eligible, those with the least progress; at least one is
+    alpha : part of the tenants with waiting jobs that is eligible, those with the least progress; at least one
     """
 
     alpha: float = 0.3
@@ -60,7 +60,7 @@ def allox(s: View) -> None:
         tenants = by_progress(s)
         part, j = max(alpha, 1 / len(tenants)), NO_JOB
         while j == NO_JOB:  # all tenants together have one
-            j = shortest(s, tenants[: int(np.ceil(part * len(tenants) - 1e-9))])  # 0.1 × 30 is 3, whatever floats say
+            j = shortest(s, tenants[: int(np.ceil(part * len(tenants) - 1e-9))])  # 0.1 × 30 is 3, despite floats
             part *= 2
         grant(s, j)
 
@@ -76,7 +76,7 @@ allox_under_leases: Final = replace(
 
 @inlined
 def by_progress(s: View) -> I:
-    """Tenants with jobs that wait, the one that holds the least of its quota first."""
+    """Return the tenants with waiting jobs, by the held share of their quotas, the smallest first."""
     waiting = np.zeros(len(s.tenant), np.int64)
     for j in all_candidates(s):
         waiting[s.job[j].tenant] += is_open(s, j)
@@ -87,7 +87,7 @@ def by_progress(s: View) -> I:
 
 @inlined
 def shortest(s: View, tenants: I) -> int:
-    """The job of some tenants that fits and has the least estimated GPU-time, the first submitted of equals."""
+    """Return the job of these tenants that fits and has the least estimated GPU-time, ties to the first submitted."""
     best, least = NO_JOB, np.inf
     for t in tenants:
         for j in candidates(s, t):

@@ -1,11 +1,11 @@
 """ASTRAEA: two-phase scheduling for long-term GPU-time fairness ([Ye2022] §5.2, Algorithms 1 and 2, §6.1.1).
 
 Phase 1 selects the tenant that is furthest below its share of GPU-time, phase 2 the job that is furthest below its
-share inside that tenant; both ask only what has been, never how long a job will run. As §6.1.1 says, a tenant's fair
+share within that tenant. Both look only at the past, never at how long a job will run. As in §6.1.1, a tenant's fair
 share is its whole quota (Eq. 16), and newly submitted jobs go before all others of their tenant.
 
 With its default parameters the policy is the plain reading. The other parameters switch on the rules of
-`astraea_refinements`, each of which changes nothing while it is off.
+`astraea_refinements`; a rule that is off changes nothing.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def astraea(s: View) -> None:
     """ASTRAEA's AllocateJob ([Ye2022] Algorithm 1)."""
     p = unpack(Parameters, s.parameters)
     is_closed = np.zeros(len(s.tenant), np.bool_)  # the tenant's first job does not fit, or all of its jobs have leases
-    # line 4: while some pending job fits; every rho (lines 2, 3) is computed when it is asked for
+    # line 4: while some pending job fits; every rho (lines 2, 3) is computed when it is needed
     while some_job_fits(s) or p.early_lease > 0:
         # Phase 1: tenant selection (line 5)
         t = select_tenant(s, p, is_closed, rho_tenant)
@@ -60,7 +60,7 @@ def astraea(s: View) -> None:
         j = select_job(s, p, t)
         # lines 8-10: if its gang is free (<=, printed <); on which nodes (line 9) the engine decides after the round
         if j != NO_JOB and makes_room(s, p, j):
-            # lines 11-15: a lease, and less is free; what is granted counts in the tenant's rho at once
+            # lines 11-15: a lease, so fewer GPUs are free; the grant counts in the tenant's rho at once
             grant(s, j)
         else:
             # lines 16, 17: continue with the rest
@@ -69,7 +69,7 @@ def astraea(s: View) -> None:
 
 @inlined
 def select_tenant(s: View, p: Any, is_closed: np.ndarray, rho_of: Callable[[View, Any, int], float]) -> int:
-    """Algorithm 1, line 5: the tenant with the smallest rho of those that have pending jobs and are not closed."""
+    """Algorithm 1, line 5: return the tenant with the smallest rho that has pending jobs and is not closed."""
     best, least = NO_TENANT, np.inf
     for t in range(len(s.tenant)):
         if not is_closed[t] and len(candidates(s, t)) > 0:
@@ -81,10 +81,10 @@ def select_tenant(s: View, p: Any, is_closed: np.ndarray, rho_of: Callable[[View
 
 @inlined
 def select_job(s: View, p: Parameters, t: int) -> int:
-    """SelectJob ([Ye2022] Algorithm 2): the job with the largest reward, the first submitted of equals."""
+    """SelectJob ([Ye2022] Algorithm 2): return the job with the largest reward, ties to the first submitted."""
     best, most = NO_JOB, -np.inf
     for j in candidates(s, t):  # line 2
-        if is_open(s, j):  # line 13 of Algorithm 1: those granted have left the list
+        if is_open(s, j):  # line 13 of Algorithm 1: granted jobs have left the list
             reward = reward_job(s, p, j)  # line 3
             if reward > most:  # line 4
                 best, most = j, reward
@@ -93,7 +93,7 @@ def select_job(s: View, p: Parameters, t: int) -> int:
 
 @inlined
 def rho_tenant(s: View, p: Parameters, t: int) -> float:
-    """Algorithm 1, lines 2, 14, 15: GPU-time attained over GPU-time owed (Eq. 12 with Eq. 16)."""
+    """Algorithm 1, lines 2, 14, 15: return GPU-time attained over GPU-time owed (Eq. 12 with Eq. 16)."""
     begin = window_begin(s, p)
     attained = attained_by_tenant(s, t, begin) + s.tenant[t].granted * p.lease_term
     rho = level(attained / (s.tenant[t].quota * (s.clock[0].now - begin + p.lease_term)))
@@ -102,7 +102,7 @@ def rho_tenant(s: View, p: Parameters, t: int) -> float:
 
 @inlined
 def reward_job(s: View, p: Parameters, j: int) -> float:
-    """Algorithm 2, line 3: -rho, and what §5.2.1 adds; new jobs go first (§6.1.1)."""
+    """Algorithm 2, line 3: return -rho plus the bonuses of §5.2.1; new jobs go first (§6.1.1)."""
     if is_starving(s, p, j):
-        return STARVING  # all alike: first submitted, first served
+        return STARVING  # the same for all: first submitted, first served
     return NEW if s.job[j].leases == 0 else level(bonus(s, p, j) - rho_job(s, j))

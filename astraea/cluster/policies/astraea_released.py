@@ -1,22 +1,22 @@
 """ASTRAEA as its authors released it: the selection of their simulator, rule by rule ([Ye2022], released code).
 
-It differs from Algorithms 1 and 2 ([Ye2022] §5.2) in what it counts, in whom it prefers, and in how it gives GPUs out:
+It differs from Algorithms 1 and 2 ([Ye2022] §5.2) in what it counts, which jobs it prefers, and how it hands out GPUs:
 
 * tenants are compared over the last 24 full hours, by GPU-time over floor(quota) (the algorithm: from the beginning);
 * a tenant that holds less than a fifth of its quota goes before all others;
 * a job that has waited for 6 h goes before all others of its tenant;
-* pass A only counts: a job that does not fit is passed over and its tenant goes on (the algorithm: the tenant is done);
+* pass A only counts: a job that does not fit is skipped and its tenant continues (the algorithm: the tenant is done);
   pass B gives each tenant as many GPUs as pass A counted for it, in the order of its queue, up to the first job that
   does not fit;
 * a new job may take GPUs of jobs of its tenant that are less than 300 s into a lease;
-* there is no priority for new jobs beyond their fairness of 0, and GPU-time counts useful service only, in steps of
-  one round, with floor(quota) over the tenant's jobs as a job's share.
+* new jobs have no priority beyond their fairness of 0, and GPU-time counts useful service only, in steps of one round,
+  with floor(quota) over the number of the tenant's jobs as a job's share.
 
-The order of jobs inside a tenant is a parameter, as in the released simulator. There, checkpoints and restarts cost
+The order of jobs within a tenant is a parameter, as in the released simulator. There, checkpoints and restarts cost
 no time, and some leases are a round too long: simulate with both overheads 0 and `list_removal_flaw` to get its times.
 
-Departures: GPUs are placed as everywhere in this package; the released simulator places first fit, which decides no
-time, because a gang may be spread and CPUs never run out on nodes of 8 GPUs and 64 CPUs.
+Departures: GPUs are placed as everywhere in this package; the released simulator places first fit, which does not
+affect times, because a gang may be spread and CPUs never run out on nodes of 8 GPUs and 64 CPUs.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Parameters(NamedTuple):
     """Parameters of ASTRAEA as released.
 
     lease_term : s, length of a lease
-    job_order : which job of a tenant goes first
-    delay_threshold : s, a new job may take GPUs of its tenant's jobs that are less than this into a later lease, or 0
+    job_order : order of the jobs within a tenant
+    delay_threshold : s, a new job may take GPUs of its tenant's jobs less than this into a later lease; 0 for off
     """
 
     lease_term: float = 900.0
@@ -91,7 +91,7 @@ def astraea_released(s: View) -> None:
         quota = count_gpus(s, p)  # pass A
         for t in range(len(s.tenant)):  # pass B
             if in_use(s, t) >= quota[t] and s.tenant_memory[accounting.NEW, t] == 0:
-                continue  # nothing fits, and nothing is new, for which leases are revoked
+                continue  # no job fits, and none is new, for which leases would be revoked
             keys = np.empty(len(candidates(s, t)))
             write_keys(s, p, keys, t, s.clock[0].gpus)
             j = take_first(s, p, keys, t, s.clock[0].gpus)
@@ -108,7 +108,7 @@ def astraea_released(s: View) -> None:
 
 @inlined
 def write_keys(s: View, p: Parameters, keys: np.ndarray, t: int, most: int) -> None:
-    """What orders the queue of tenant `t`: starving jobs by submission, then the others; infinite if too large."""
+    """Write the keys of the queue of tenant `t`: starving jobs by submission, then others; infinite if too large."""
     for k, j in enumerate(candidates(s, t)):
         if s.memory[accounting.DEMAND, j] > most:
             keys[k] = np.inf
@@ -126,7 +126,7 @@ def write_keys(s: View, p: Parameters, keys: np.ndarray, t: int, most: int) -> N
 
 @inlined
 def take_first(s: View, p: Parameters, keys: np.ndarray, t: int, most: int) -> int:
-    """Take the first job of tenant `t` that has no more GPUs than that out of its queue, which has these keys."""
+    """Take the first job with at most `most` GPUs out of the queue of tenant `t`, which has these keys."""
     jobs = candidates(s, t)
     first, least = NO_JOB, np.inf
     for k in range(len(jobs)):
@@ -141,14 +141,14 @@ def take_first(s: View, p: Parameters, keys: np.ndarray, t: int, most: int) -> i
 
 @inlined
 def waits_longer(s: View, p: Parameters, a: int, b: int) -> bool:
-    """Whether job `a`, submitted after job `b` or together with it, stands before it if their keys are equal."""
+    """Return whether job `a`, submitted after or together with job `b`, goes before it if their keys are equal."""
     together = p.job_order == THEMIS or s.job[a].submit_time == s.job[b].submit_time
     return together and s.memory[accounting.WAITING, a] < s.memory[accounting.WAITING, b]
 
 
 @inlined
 def count_gpus(s: View, p: Parameters) -> np.ndarray:
-    """Pass A: how many GPUs each tenant may hold, by counting jobs that fit, least served tenant first."""
+    """Pass A: count the GPUs that each tenant may hold, over jobs that fit, least served tenant first."""
     tenants = len(s.tenant)
     quota = np.empty(tenants)
     for t in range(tenants):
@@ -162,7 +162,7 @@ def count_gpus(s: View, p: Parameters) -> np.ndarray:
             quota[t] += s.memory[accounting.DEMAND, j]
     if room >= 0:
         return quota  # all fit
-    # keys of a tenant are written when it is picked, of the jobs that may still fit
+    # keys of a tenant are written when it is picked, for the jobs that may still fit
     keys, has_keys = np.empty(len(all_candidates(s))), np.zeros(tenants, np.bool_)
     used, owed, served = np.zeros(tenants), np.zeros(tenants), np.ones(tenants)
     is_closed = np.zeros(tenants, np.bool_)
@@ -195,7 +195,7 @@ def count_gpus(s: View, p: Parameters) -> np.ndarray:
 
 @inlined
 def least_served(s: View, quota: np.ndarray, served: np.ndarray, is_closed: np.ndarray) -> int:
-    """Tenant that holds least of its quota, if that is little, else the least served."""
+    """Return the tenant that holds least of its quota, if that is little, else the least served."""
     idle, least = NO_TENANT, NO_TENANT
     for t in range(len(s.tenant)):
         if is_closed[t]:
@@ -209,7 +209,7 @@ def least_served(s: View, quota: np.ndarray, served: np.ndarray, is_closed: np.n
 
 @inlined
 def may_take_delay_jobs(s: View, p: Parameters) -> bool:
-    """Whether a tenant with a new job has a running job that may be preempted for it."""
+    """Return whether a tenant with a new job has a running job that may be preempted for it."""
     for k in running(s):
         if s.tenant_memory[accounting.NEW, s.job[k].tenant] > 0 and is_delay_job(s, p, k):
             return True
@@ -233,7 +233,7 @@ def take_delay_jobs(s: View, p: Parameters, t: int, j: int, quota: float) -> Non
 
 @inlined
 def is_delay_job(s: View, p: Parameters, k: int) -> bool:
-    """Whether running job `k` has so little to lose that it may be preempted."""
+    """Return whether running job `k` has so little to lose that it may be preempted."""
     executed = s.clock[0].now - s.job[k].lease_start
     if p.delay_threshold == 0 or not is_open(s, k):
         return False
@@ -244,7 +244,7 @@ def is_delay_job(s: View, p: Parameters, k: int) -> bool:
 
 @inlined
 def goes_before(s: View, p: Parameters, a: int, b: int) -> bool:
-    """Whether delay job `a` is preempted before delay job `b`."""
+    """Return whether delay job `a` is preempted before delay job `b`."""
     if p.job_order == THEMIS:
         if s.memory[accounting.UNFAIRNESS, a] != s.memory[accounting.UNFAIRNESS, b]:
             return s.memory[accounting.UNFAIRNESS, a] < s.memory[accounting.UNFAIRNESS, b]

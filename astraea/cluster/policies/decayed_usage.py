@@ -1,10 +1,10 @@
-"""Fair share by decayed usage, as production schedulers have it, with the jobs and leases of ASTRAEA.
+"""Fair share by decayed usage, as in production schedulers, with the jobs and leases of ASTRAEA.
 
-The tenant that goes next is the one whose past usage is least for its quota: GPU-time that counts half after every
-half-life, as in Slurm's multifactor plugin (`PriorityDecayHalfLife`, 7 days by default), where Fair Tree puts the
-accounts of a level in order of shares over that usage. All else is ASTRAEA: the loop of Algorithm 1, in which a grant
-counts in full at once, the order of jobs inside the tenant (Algorithm 2), leases. So only the memory of tenants
-differs: ASTRAEA compares all GPU-time since the beginning, or that of a window, without decay.
+The next tenant is the one with the least past usage relative to its quota. GPU-time counts half after every half-life,
+as in Slurm's multifactor plugin (`PriorityDecayHalfLife`, 7 days by default), where Fair Tree orders the accounts of a
+level by shares over that usage. Everything else is ASTRAEA: the loop of Algorithm 1, in which a grant counts in full at
+once, the order of jobs within the tenant (Algorithm 2), and leases. So only the memory of tenants differs: ASTRAEA
+compares all GPU-time since the beginning, or that of a window, without decay.
 
 Departures: usage decays continuously and exactly, where Slurm decays it every `PriorityCalcPeriod`; tenants are one
 level; age, size and QOS, which Slurm may add to the fair-share factor, are left out.
@@ -57,6 +57,6 @@ def decayed_usage(s: View) -> None:
 
 @inlined
 def usage_per_quota(s: View, p: Parameters, t: int) -> float:
-    """Decayed usage of a tenant for its quota [half-lives], leases granted at this round included."""
+    """Return decayed usage of a tenant over its quota [half-lives], including leases granted in this round."""
     usage = tenant_decayed(s, t, s.clock[0].now) + s.tenant[t].granted * p.lease_term
     return level(usage / (s.tenant[t].quota * p.half_life))

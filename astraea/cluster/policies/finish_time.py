@@ -1,9 +1,9 @@
-"""Finish-time fairness, the mechanism of [Mahajan2020] as [Ye2022] §4.1.2 states it and Fig 6(b) shows it.
+"""Finish-time fairness: the mechanism of [Mahajan2020] as described in [Ye2022] §4.1.2 and shown in Fig 6(b).
 
-At every round the jobs that are worst off by T_shared / T_isolated go first; a gang that does not fit is passed over.
-T_shared is what has passed since the submission plus the remaining time; T_isolated is N times what the job takes
-alone, N the average number of jobs that contended so far; both are estimates. The auction of Themis is not in it:
-this is the bare objective, minimize the largest ratio.
+In every round the jobs with the largest T_shared / T_isolated go first; a gang that does not fit is skipped. T_shared
+is the time since submission plus the remaining time; T_isolated is N times the job's time alone, where N is the average
+number of jobs that contended so far; both are estimates. The auction of Themis is not included: this is only the
+objective, to minimize the largest ratio.
 """
 
 from __future__ import annotations

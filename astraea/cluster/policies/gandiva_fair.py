@@ -1,18 +1,18 @@
 """Gandiva_fair: gang-aware stride scheduling with tickets (Chaudhary et al., EuroSys 2020; [Ye2022] §6.1.5).
 
-Every tenant holds tickets, its weight, and shares them among its jobs. What is served moves on by its stride,
-GPU-time over tickets, and the smallest pass goes next: first among tenants, then among the jobs of the tenant. The
-pass of a tenant counts leases in full when they are given; what a job that ends early did not use is given back.
+Every tenant holds tickets, its weight, and divides them among its jobs. Service advances a pass by the stride, GPU-time
+over tickets, and the smallest pass goes next: first among tenants, then among the jobs of the tenant. The pass of a
+tenant counts leases in full when they are granted; the part that a job does not use because it ends early is refunded.
 
-A gang that does not fit keeps its pass. The original lets others fill the GPUs of this quantum; at the next one, when
-all jobs stop together, the gang is first. By default leases end one by one here and the gaps would never add up, so
-GPUs are kept for the gang that is first, until enough leases have ended: of two tenants that always have jobs waiting,
-none gets ahead by more than one gang's lease. With `others_fill` the next by pass that fits takes them, first of its
-own tenant, and large gangs wait for chance.
+A gang that does not fit keeps its pass. The original lets others use the GPUs in this quantum; in the next one, when
+all jobs stop together, the gang is first. Here leases end one by one by default and the gaps would never add up, so
+GPUs are kept for the first gang until enough leases have ended: of two tenants that always have waiting jobs, neither
+gets ahead by more than one gang's lease. With `others_fill` the next job by pass that fits takes those GPUs, first of
+the gang's own tenant, and large gangs depend on chance.
 
-With `quanta=common` all jobs stop together, as in the original: leases end at the multiples of their term. All GPUs
-are free then, the gang that is first starts, and with `others_fill` the next by pass take what it leaves. A job that
-goes on in the next quantum is not suspended and pays for no checkpoint. Inside a quantum new jobs take what is free;
+With `quanta=common` all jobs stop together, as in the original: leases end at multiples of their term. Then all GPUs
+are free, the first gang starts, and with `others_fill` the next jobs by pass take the rest. A job that continues in the
+next quantum is not suspended and pays for no checkpoint. Within a quantum new jobs take free GPUs;
 suspended ones wait for the next, as what is left of this one may be less than their restart.
 
 Idleness earns no credit. A tenant that kept nothing waiting starts at most one lease of its quota, what one quantum of

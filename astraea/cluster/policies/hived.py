@@ -1,15 +1,16 @@
 """HiveD: guaranteed jobs in the cells of their tenant, spot jobs beyond (Zhao et al., OSDI 2020; [Ye2022] §6.1.5).
 
-A job that the free cells of its tenant can hold is guaranteed: it gets whole nodes, and for the rest a cell of the
+A job that fits into the free cells of its tenant is guaranteed: it gets whole nodes, and for the rest a cell of the
 next power of two, split off the smallest free cell that is large enough (`hived_cells`). It keeps them to its end, so
-that it needs no checkpoints and pays for none. Any other is a spot job: it runs on idle GPUs, whoever owns them, and is
+it needs no checkpoints and pays for none. Any other job is a spot job: it runs on idle GPUs, whoever owns them, and is
 revoked, back to its last checkpoint, when a guaranteed job needs the place. Jobs of a tenant, and all spot jobs, are
-served in order of submission; one that does not fit is passed over. A demand that no cells of its tenant hold (5 GPUs
-of a quota of 7 = 4 + 2 + 1) is always a spot job.
+served in order of submission; a job that does not fit is skipped. A job that can never fit into its tenant's cells
+(5 GPUs with a quota of 7 = 4 + 2 + 1) is always a spot job.
 
-Departures: cells are bound to GPUs once and for all, where the original binds a virtual cell when it is used: nodes
-are alike, so only revocations can differ, and of equal cells the one that needs fewest of them is taken. Every job
-asks for a guarantee first, where the original's user decides. A spot job stays one until it ends or loses its GPUs.
+Departures: cells are bound to GPUs permanently, while the original binds a virtual cell when it is used. Nodes are
+alike, so only revocations can differ, and among equal cells the one that needs the fewest revocations is taken. Every
+job first asks for a guarantee; in the original its user decides. A spot job remains one until it ends or loses its
+GPUs.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def hived(s: View) -> None:
                     mark_job(s, cells, j, int(s.memory[CELL, j]))
         for t in range(len(s.tenant)):
             start_guaranteed(s, cells, t)
-    renew(s, SPOT)  # those whose place no guaranteed job needs
+    renew(s, SPOT)  # jobs whose place no guaranteed job needs
     if may_start(s):
         for j in all_candidates(s):
             if s.job[j].status == PENDING and is_open(s, j) and fits(s, j):
@@ -76,7 +77,7 @@ def hived(s: View) -> None:
     s.tenant_memory[LEFT, 0] = len(running(s)) + s.clock[0].n_granted - s.clock[0].n_revoked
     s.tenant_memory[WAITED, 0] = len(all_candidates(s)) - s.clock[0].n_granted
     for j in renewals(s):
-        s.tenant_memory[WAITED, 0] -= is_open(s, j)  # who was evicted may start again at the next round
+        s.tenant_memory[WAITED, 0] -= is_open(s, j)  # an evicted job may start again in the next round
 
 
 @inlined
@@ -89,14 +90,14 @@ def renew(s: View, role: int) -> None:
 
 @inlined
 def may_start(s: View) -> bool:
-    """Whether a job waits, and one has come, ended or been preempted since the last round: or it waits in vain."""
+    """Return whether a job is waiting and one has come, ended or been preempted since the last round."""
     held, waiting = len(running(s)) + len(renewals(s)), len(all_candidates(s)) - len(renewals(s))
     return waiting > 0 and (s.tenant_memory[LEFT, 0] != held or s.tenant_memory[WAITED, 0] != waiting)
 
 
 @inlined
 def start_guaranteed(s: View, cells: Cells, t: int) -> None:
-    """Start every waiting job of tenant `t` that its free cells hold, in order of submission."""
+    """Start every waiting job of tenant `t` that fits into its free cells, in order of submission."""
     per_node, most = s.clock[0].gpus_per_node, cells.left[t]
     for j in candidates(s, t):
         if most == 0:
@@ -119,7 +120,7 @@ def start_guaranteed(s: View, cells: Cells, t: int) -> None:
 
 @inlined
 def make_room(s: View, cells: Cells, node: int, gpus: int) -> None:
-    """Take spot jobs off a node until it has so many idle GPUs, and give these to a guaranteed job."""
+    """Remove spot jobs from a node until it has enough idle GPUs, and give these to a guaranteed job."""
     while cells.idle[node] < gpus:
         j = victim(s, node, gpus - cells.idle[node])
         if s.job[j].status == EXPIRED:
@@ -135,9 +136,9 @@ def make_room(s: View, cells: Cells, node: int, gpus: int) -> None:
 
 @inlined
 def victim(s: View, node: int, wanting: int) -> int:
-    """The smallest spot gang that holds as many GPUs of a node as are wanting; if none does, one that holds the most.
+    """Return the smallest spot gang with the missing GPUs on a node; if there is none, the one with the most there.
 
-    Of equals, the one whose last checkpoint is the latest, then the one submitted last.
+    Ties go to the one with the latest checkpoint, then to the one submitted last.
     """
     best, best_key = NO_JOB, (np.inf, np.inf, np.inf, np.inf)
     for jobs in (running(s), renewals(s)):
@@ -153,7 +154,7 @@ def victim(s: View, node: int, wanting: int) -> int:
 
 @inlined
 def spot_gpus(s: View, j: int, node: int) -> int:
-    """GPUs of a node that job `j` holds as a spot job and has not lost at this round."""
+    """Return the GPUs of a node that job `j` holds as a spot job and has not lost in this round."""
     piece = s.job[j].first_piece if s.memory[ROLE, j] == SPOT and is_open(s, j) else -1
     while piece >= 0:
         if s.piece[piece].node == node:

@@ -1,9 +1,9 @@
 """Buddy cells of virtual clusters (HiveD: Zhao et al., OSDI 2020, §3.2 and §3.3).
 
-The cells of a tenant add up to its whole quota: as many nodes as it holds, then powers of two, each at most once.
-All are laid out over the GPUs of the cluster from large to small, so that powers of two leave no gap; where a node
-has no power of two of GPUs, a cell may be cut at its end. A cell splits into buddies of half its size, and buddies
-that are free are one cell again. GPU `a` is on node ``a // gpus_per_node``.
+The cells of a tenant add up to its whole quota: as many nodes as it holds, then powers of two, each at most once. All
+cells are laid out over the GPUs of the cluster from large to small, so that powers of two leave no gap; if the number
+of GPUs of a node is not a power of two, a cell may be cut at its end. A cell splits into buddies of half its size, and
+free buddies merge again. GPU `a` is on node ``a // gpus_per_node``.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ NO_CELL: Final = -1
 
 
 class Cells(NamedTuple):
-    """Whose cells are where, and which are free."""
+    """Locations of the tenants' cells, and which are free."""
 
     first: I  #: (levels + 1, T) first GPU of a tenant's cell of 2**level GPUs; at the last level, of its whole nodes
-    taken: npt.NDArray[np.bool_]  #: (GPUs,) whether the GPU is in a cell that is taken
+    taken: npt.NDArray[np.bool_]  #: (GPUs,) true if the GPU is in a taken cell
     left: I  #: (T,) GPUs in free cells of a tenant
     idle: I  #: (nodes,) GPUs that no job holds
 
 
 @inlined
 def lay_out(s: View) -> Cells:
-    """The cells of all tenants, none of them taken."""
+    """Return the cells of all tenants, all of them free."""
     levels = 0
     while 2**levels < s.clock[0].gpus_per_node:
         levels += 1
@@ -50,14 +50,14 @@ def lay_out(s: View) -> Cells:
 
 @inlined
 def owned(s: View, cells: Cells, t: int, level: int) -> int:
-    """GPUs of tenant `t` in its cell of 2**level GPUs; at the last level, in whole nodes."""
+    """Return the GPUs of tenant `t` in its cell of 2**level GPUs; at the last level, in whole nodes."""
     rest = s.tenant[t].whole_quota % s.clock[0].gpus_per_node
     return rest & 2**level if level < len(cells.first) - 1 else s.tenant[t].whole_quota - rest
 
 
 @inlined
 def cell_size(gpus: int, per_node: int) -> int:
-    """Size of the cell that holds so many GPUs of one node: the next power of two, or the node."""
+    """Return the size of the cell for this many GPUs of one node: the next power of two, or the node."""
     size = 1
     while size < gpus:
         size *= 2
@@ -66,14 +66,14 @@ def cell_size(gpus: int, per_node: int) -> int:
 
 @inlined
 def rounded(s: View, j: int) -> int:
-    """GPUs in the cells that hold job `j`: whole nodes, and a cell for the rest."""
+    """Return the GPUs in the cells that hold job `j`: whole nodes, and a cell for the rest."""
     rest = s.job[j].demand % s.clock[0].gpus_per_node
     return s.job[j].demand - rest + (cell_size(rest, s.clock[0].gpus_per_node) if rest > 0 else 0)
 
 
 @inlined
 def mark_job(s: View, cells: Cells, j: int, cell: int) -> None:
-    """Take what job `j` holds: whole nodes, and for the rest the cell that begins at GPU `cell`."""
+    """Mark the GPUs of job `j` as taken: whole nodes, and for the rest the cell that begins at GPU `cell`."""
     per_node = s.clock[0].gpus_per_node
     rest = s.job[j].demand % per_node
     if rest > 0:
@@ -89,9 +89,9 @@ def mark_job(s: View, cells: Cells, j: int, cell: int) -> None:
 
 @inlined
 def take_cells(s: View, cells: Cells, j: int) -> I:
-    """Take free cells of its tenant for job `j`, one a node, whole nodes first: their first GPUs.
+    """Take free cells of its tenant for job `j`, one per node, whole nodes first; return their first GPUs.
 
-    Empty, and nothing taken, if the free cells do not hold the job; then they hold none that is larger either.
+    Empty, with nothing taken, if the job does not fit into the free cells; then no larger job fits either.
     """
     per_node = s.clock[0].gpus_per_node
     firsts = np.empty(-(-s.job[j].demand // per_node), np.int64)
@@ -109,9 +109,9 @@ def take_cells(s: View, cells: Cells, j: int) -> I:
 
 @inlined
 def best_cell(s: View, cells: Cells, t: int, gpus: int) -> int:
-    """The smallest free cell of tenant `t` that holds so many GPUs of a node.
+    """Return the smallest free cell of tenant `t` that has this many GPUs of a node.
 
-    Of equals, the one on whose node the fewest GPUs are wanting, then the first.
+    Ties go to the cell on whose node the fewest GPUs are missing, then to the first.
     """
     per_node = s.clock[0].gpus_per_node
     size, best, best_key = cell_size(gpus, per_node), NO_CELL, np.inf
@@ -134,7 +134,7 @@ def best_cell(s: View, cells: Cells, t: int, gpus: int) -> int:
 
 @inlined
 def free_cell(taken: npt.NDArray[np.bool_], start: int, stop: int, a: int) -> int:
-    """Size of the largest free buddy that begins at GPU `a` of a cell from `start` to `stop`; 0 if `a` is taken."""
+    """Return the size of the largest free buddy that begins at GPU `a` in a cell from `start` to `stop`; 0 if taken."""
     free = 0
     while a + free < stop and not taken[a + free]:
         free += 1

@@ -1,22 +1,22 @@
-"""KAI, NVIDIA's scheduler for Kubernetes: fair shares by quota, weight, priority and usage, in a tree; and reclaim.
+"""KAI, NVIDIA's scheduler for Kubernetes: fair shares by quota, weight, priority and usage in a tree, and reclaim.
 
-At every cycle the cluster is divided into fair shares (`kai_division`). Then every waiting job is tried, always the
-next of the queue that goes first (`kai_order`); a queue may grow beyond its fair share, up to its limit. At last the
-jobs that still wait are gone through in the same order: one with which its queue stays within its fair share may evict
-jobs of queues that hold more than their due (`kai_reclaim`), those of the queue that goes last first, and of these the
-one that was submitted last, until there is room for it.
+In every cycle the cluster is divided into fair shares (`kai_division`). Then every waiting job is tried, always the
+next job of the first queue (`kai_order`); a queue may grow beyond its fair share, up to its limit. Finally the jobs
+that still wait are tried in the same order for reclaim: a job with which its queue stays within its fair share may
+evict jobs of queues that hold more than their due (`kai_reclaim`), starting with the last queue and in it with the job
+submitted last, until there is room.
 
 Sources: docs/fairness, docs/timeaware, docs/developer/designs/time-aware-fairness of
 github.com/kai-scheduler/KAI-Scheduler, 2026, and the behaviour of its plugin proportion (v0.17).
 
-Departures. Jobs ask for GPUs alone. There is a second resource of which nobody asks for any, so that no queue is above
-its fair share of everything, by which KAI's order begins: as on a cluster whose CPUs are not scarce. Nodes are not
-looked at: KAI tries the victims of one node alone first, here those that turn out not to be needed are spared, the
-first to be found first. Logs do not tell of priorities in a queue, of jobs that cannot be preempted and of gangs that
-may shrink, so there are none, and no action `preempt`. No job is moved from node to node (`consolidation`). An evicted
-job goes on from its last checkpoint, which it writes every `lease_term`; at a checkpoint it keeps its GPUs, and in that
-very round nobody evicts it. A queue without a quota gets one by its share. The time window of usage begins at a whole
-hour, and is endless where usage has a half-life.
+Departures. Jobs ask for GPUs only. A second resource exists that no job asks for, so that no queue is above its fair
+share of everything, the first criterion of KAI's order: as on a cluster with plenty of CPUs. Nodes are ignored: KAI
+first tries the victims of one node alone; here, victims that turn out not to be needed are spared, the first found
+first. Logs do not have priorities within a queue, non-preemptible jobs or elastic gangs, so there are none, and no
+action `preempt`. No job moves from node to node (`consolidation`). An evicted job continues from its last checkpoint,
+which it writes every `lease_term`; at a checkpoint it keeps its GPUs, and it cannot be evicted in that round. A queue
+without a quota gets one from its share. The time window of usage begins at a whole hour, and is unlimited if usage has
+a half-life.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class Parameters(NamedTuple):
     """Parameters of KAI.
 
     lease_term : s, time between two checkpoints of a job
-    deserved : part of its share of the cluster that is the quota of a queue to which the share file gives none
-    k_value : weight of past usage in the division of what is over quota, kValue
-    window : s, the past in which usage counts, windowSize
-    half_life : s, age at which usage counts half, halfLifePeriod; 0 is none
+    deserved : quota of a queue without one in the share file, as a part of its share of the cluster
+    k_value : weight of past usage in the division of GPUs over quota, kValue
+    window : s, length of the past in which usage counts, windowSize
+    half_life : s, age at which usage counts half, halfLifePeriod; 0 for none
     saturation : how much less saturated a reclaiming queue above its fair share must be, relcaimerSaturationMultiplier
-    min_runtime : s, a job is not evicted before it has run so long, reclaimMinRuntime
+    min_runtime : s, time that a job has run before it may be evicted, reclaimMinRuntime
     """
 
     lease_term: float = 900.0
@@ -82,9 +82,9 @@ def kai(s: View) -> None:
     """KAI with time-aware fairness (NVIDIA, docs/fairness and docs/timeaware)."""
     p = unpack(Parameters, s.parameters)
     for j in renewals(s):
-        grant(s, j)  # a checkpoint, and on
+        grant(s, j)  # it writes a checkpoint and continues
     if len(all_candidates(s)) == len(renewals(s)):
-        return  # nobody waits
+        return  # no job waits
     q = queues_now(s, p)
     set_fair_shares(q, total(s), p.k_value)
     if some_job_fits(s):
@@ -94,13 +94,13 @@ def kai(s: View) -> None:
 
 @inlined
 def total(s: View) -> F:
-    """Return what there is of each resource, shape (R,)."""
+    """Return the cluster's amount of each resource, shape (R,)."""
     return np.array([float(s.clock[0].gpus), 0.0])
 
 
 @inlined
 def queues_now(s: View, p: Parameters) -> Queues:
-    """Return the queues as they are at the beginning of a cycle: the tenants, then those above them."""
+    """Return the queues at the beginning of a cycle: the tenants, then the queues above them."""
     n = len(s.tree.parent)
     usage, request, held, by_share = np.zeros((n, 2)), np.zeros((n, 2)), np.zeros((n, 2)), np.zeros((n, 2))
     for t in range(len(s.tenant)):
@@ -120,7 +120,7 @@ def queues_now(s: View, p: Parameters) -> Queues:
 
 @inlined
 def usage_of(s: View, p: Parameters, t: int) -> float:
-    """Part of the cluster's capacity in the time window that tenant `t` had, in [0, 1]."""
+    """Return the part of the cluster's capacity in the time window that tenant `t` used, in [0, 1]."""
     now, could = s.clock[0].now, float(s.clock[0].gpus)
     if p.half_life > 0:
         could *= -np.expm1(-s.clock[0].decay * now) / s.clock[0].decay
@@ -132,7 +132,7 @@ def usage_of(s: View, p: Parameters, t: int) -> float:
 
 @inlined
 def room(s: View, q: Queues, t: int) -> float:
-    """Most GPUs that tenant `t` may get more by its limit and those above it."""
+    """Return how many more GPUs tenant `t` may get under its limit and the limits above it."""
     most = np.inf
     while t >= 0:
         most = min(most, q.limit[t, 0] - q.allocated[t, 0])
@@ -142,7 +142,7 @@ def room(s: View, q: Queues, t: int) -> float:
 
 @compiled
 def waiting(s: View, t: int, first: int, most: float) -> int:
-    """Place of the next job of tenant `t` that waits and is of `most` GPUs, from one place in its queue on."""
+    """Return the position of tenant `t`'s next waiting job with at most `most` GPUs, from `first` on."""
     jobs = candidates(s, t)
     for place in range(first, len(jobs)):
         j = jobs[place]
@@ -153,7 +153,7 @@ def waiting(s: View, t: int, first: int, most: float) -> int:
 
 @compiled
 def next_queue(s: View, q: Queues, head: I) -> int:
-    """Queue whose next job, at `head`, is tried now."""
+    """Return the queue whose next job, at `head`, is tried now."""
     job, ready = np.zeros(q.share.shape), np.flatnonzero(head != NOWHERE)
     for t in ready:
         job[t, 0] = s.job[candidates(s, t)[head[t]]].demand
@@ -162,7 +162,7 @@ def next_queue(s: View, q: Queues, head: I) -> int:
 
 @inlined
 def pass_over(s: View, t: int, head: int, good: int) -> int:
-    """Place of the job of tenant `t` that is tried after the one at `head`, and others like it, did not fit."""
+    """Return the position of tenant `t`'s next job after the one at `head` and others like it did not fit."""
     demand = s.job[candidates(s, t)[head]].demand
     while head != NOWHERE and head != good and s.job[candidates(s, t)[head]].demand == demand:
         head = waiting(s, t, head + 1, np.inf)
@@ -171,12 +171,12 @@ def pass_over(s: View, t: int, head: int, good: int) -> int:
 
 @inlined
 def allocate(s: View, q: Queues) -> None:
-    """Try every waiting job, the next of the first queue, and put the queues in order anew after each."""
+    """Try every waiting job, the next of the first queue, and reorder the queues after each."""
     n = len(s.tenant)
     head, good = np.full(n, NOWHERE), np.full(n, NOWHERE)
     for t in range(n):
         good[t] = waiting(s, t, 0, min(s.clock[0].free, room(s, q, t)))
-        if good[t] != NOWHERE:  # or else it does not matter when its jobs are tried
+        if good[t] != NOWHERE:  # otherwise it does not matter when its jobs are tried
             head[t] = waiting(s, t, 0, np.inf)
     while True:
         t = next_queue(s, q, head)
@@ -198,14 +198,14 @@ def allocate(s: View, q: Queues) -> None:
 
 @inlined
 def reclaim(s: View, p: Parameters, q: Queues) -> None:
-    """Try every waiting job in the same order: what its queue may claim is taken from others."""
-    if finds_victims(s, p, q, False):  # all queues matter then: also those of the victims may have jobs that fit now
+    """Try every waiting job in the same order: take the amount that its queue may claim from others."""
+    if finds_victims(s, p, q, False):  # then all queues matter: the victims' queues may also have jobs that fit now
         finds_victims(s, p, q, True)
 
 
 @inlined
 def finds_victims(s: View, p: Parameters, q: Queues, evict: bool) -> bool:
-    """Tell if there are victims for a job; or evict those of every job, one after the other."""
+    """Return whether there are victims for a job; with `evict`, evict those of every job, one after the other."""
     n = len(s.tenant)
     head, good, most = np.full(n, NOWHERE), np.full(n, NOWHERE), np.full(n, np.inf)
     for t in range(n):
@@ -240,6 +240,6 @@ def finds_victims(s: View, p: Parameters, q: Queues, evict: bool) -> bool:
 
 @inlined
 def claim(s: View, q: Queues, t: int, first: int, most: float) -> int:
-    """Place of the next job of tenant `t` with which it stays within its fair share."""
+    """Return the position of the next job of tenant `t` with which it stays within its fair share."""
     most = min(most, room(s, q, t), q.share[t, 0] - q.allocated[t, 0])
     return waiting(s, t, first, most) if most >= 1 else NOWHERE

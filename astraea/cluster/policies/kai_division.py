@@ -1,7 +1,7 @@
-"""KAI's division of the cluster into fair shares, for any number of resources, each apart from the others.
+"""KAI's division of the cluster into fair shares, for any number of resources, each on its own.
 
 Sources: docs/fairness and docs/developer/designs/time-aware-fairness of github.com/kai-scheduler/KAI-Scheduler, and the
-behaviour of its package resource_division (v0.17), which alone says how shares are rounded.
+behaviour of its package resource_division (v0.17), the only source for the rounding of shares.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ class Queues(NamedTuple):
     deserved: F  #: quota
     limit: F  #: most that its jobs hold at once
     weight: F  #: over-quota weight
-    usage: F  #: part of the cluster's capacity in the time window that it had, in [0, 1]
-    request: F  #: what its jobs hold and wait for
+    usage: F  #: part of the cluster's capacity in the time window that it used, in [0, 1]
+    request: F  #: amount that its jobs hold and wait for
     allocated: F
     fixed: F  #: the part of `allocated` that cannot be preempted
-    share: F  #: fair share, as `set_fair_shares` leaves it
+    share: F  #: fair share, set by `set_fair_shares`
 
 
 @inlined
 def hold(q: Queues, held: F, t: int, more: float) -> None:
-    """Add to what queue `t` and those above it hold of the first resource, shape (Q, R)."""
+    """Add `more` to the amounts of the first resource that queue `t` and those above it hold, shape (Q, R)."""
     while t >= 0:
         held[t, 0] += more
         t = q.parent[t]
@@ -49,12 +49,12 @@ def set_fair_shares(q: Queues, total: F, k: float) -> None:
 
 @inlined
 def divide_level(q: Queues, above: int, total: F, k: float) -> F:
-    """Divide `total` among the children of one queue, or among the queues at the top; return what nobody gets."""
+    """Divide `total` among the children of one queue, or among the queues at the top; return the undivided rest."""
     level, left = np.flatnonzero(q.parent == above), np.zeros(len(total))
     for r in range(len(total)):
         wanted = np.minimum(q.request[level, r], q.limit[level, r])
         deserved = np.where(np.isinf(q.deserved[level, r]), total[r], q.deserved[level, r])
-        share = np.minimum(deserved, wanted)  # even if that is more than there is
+        share = np.minimum(deserved, wanted)  # even if that exceeds the total
         weight, usage = q.weight[level, r], q.usage[level, r]
         priority, created = q.priority[level], q.created[level]
         left[r] = divide_over_quota(total[r] - share.sum(), share, wanted, weight, usage, priority, created, k)
@@ -67,9 +67,9 @@ def divide_level(q: Queues, above: int, total: F, k: float) -> F:
 def divide_over_quota(
     left: float, share: F, wanted: F, weight: F, usage: F, priority: I, created: I, k: float
 ) -> float:
-    """Add what is left to the shares of a level, by weight and usage; return what nobody gets.
+    """Divide the rest among the shares of a level, by weight and usage; return the undivided rest.
 
-    A class of priority after the other gets whole units: highest first, then what rounding left, in the same order.
+    Priority classes get whole units one after the other, highest first, then the rest from rounding in the same order.
     """
     lost = np.zeros(len(share))  # by rounding, in the last round of each queue
     classes = np.unique(priority)[::-1]
@@ -83,7 +83,7 @@ def divide_over_quota(
                 break
             w = weights / weights.sum()
             portion = np.where(wants, np.maximum(w + k * (w - usage), 0.0), 0.0)
-            if portion.sum() == 0:  # all have had too much
+            if portion.sum() == 0:  # all have used too much
                 break
             pot = left
             for i in np.flatnonzero(weights > 0):

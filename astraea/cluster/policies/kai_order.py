@@ -1,4 +1,4 @@
-"""KAI's order of queues: which of two goes first, and whose job is the next, or the next victim.
+"""KAI's order of queues: which of two goes first, and which queue has the next job or the next victim.
 
 Source: the behaviour of KAI's package queue_order (github.com/kai-scheduler/KAI-Scheduler, v0.17).
 """
@@ -21,9 +21,9 @@ NO_QUEUE: Final = -1
 
 @compiled
 def goes_first(q: Queues, a: int, b: int, job_a: F, job_b: F, victims_a: F, victims_b: F, total: F) -> bool:
-    """Tell if queue `a` goes before queue `b`: the first rule decides that tells them apart.
+    """Return whether queue `a` goes before queue `b`, by the first rule that distinguishes them.
 
-    Each is judged with its next job, or without what its victims hold; all of shape (R,), as the cluster's `total`.
+    Each is judged with its next job, or without the amounts of its victims; all have shape (R,), like `total`.
     """
     if is_over_share(q, a) != is_over_share(q, b):
         return is_over_share(q, b)
@@ -45,7 +45,7 @@ def goes_first(q: Queues, a: int, b: int, job_a: F, job_b: F, victims_a: F, vict
 
 @compiled
 def next_leaf(q: Queues, ready: I, job: F, victims: F, total: F, reverse: bool) -> int:
-    """Go from the top to the first child, or with `reverse` to the last, down to a leaf; `NO_QUEUE` if none is ready.
+    """Go from the top to the first (with `reverse` the last) child, down to a leaf; `NO_QUEUE` if none is ready.
 
     An inner queue is judged by the job, or the victims, of its own first leaf. `ready` are leaves, in any order.
     """
@@ -66,25 +66,25 @@ def next_leaf(q: Queues, ready: I, job: F, victims: F, total: F, reverse: bool) 
 
 @inlined
 def allocatable(q: Queues, i: int, r: int) -> float:
-    """Most of a resource that a queue may claim: its fair share or its quota, at most its limit."""
+    """Return the most of a resource that a queue may claim: its fair share or its quota, at most its limit."""
     return min(q.limit[i, r], max(q.deserved[i, r], q.share[i, r]))
 
 
 @inlined
 def is_over_share(q: Queues, i: int) -> bool:
-    """Tell if a queue holds more than its fair share of every resource."""
+    """Return whether a queue holds more than its fair share of every resource."""
     return (q.allocated[i] > q.share[i]).all()
 
 
 @inlined
 def stays_within_deserved(q: Queues, i: int, job: F) -> bool:
-    """Tell if a queue with a job holds no more than its quota of any resource."""
+    """Return whether a queue with a job holds at most its quota of every resource."""
     return (q.allocated[i] + job <= q.deserved[i]).all()
 
 
 @inlined
 def takes_without_share(q: Queues, i: int, job: F) -> bool:
-    """Tell if a queue with a job holds some of a resource of which it may have nothing."""
+    """Return whether a queue with a job holds some of a resource of which it may have nothing."""
     for r in range(len(job)):
         if allocatable(q, i, r) == 0 and q.allocated[i, r] + job[r] > 0:
             return True
@@ -93,7 +93,7 @@ def takes_without_share(q: Queues, i: int, job: F) -> bool:
 
 @inlined
 def dominant_share(q: Queues, i: int, more: F, total: F) -> float:
-    """Largest part, over resources, that a queue holds of what it may claim, with `more` than it holds now."""
+    """Return the largest part, over resources, of its claim that a queue holds, with `more` than it holds now."""
     share = 0.0
     for r in range(len(more)):
         most = allocatable(q, i, r)
@@ -106,7 +106,7 @@ def dominant_share(q: Queues, i: int, more: F, total: F) -> float:
 
 @inlined
 def is_weaker(q: Queues, a: int, b: int) -> bool:
-    """Tell if queue `a` may claim less of a resource than queue `b`, and more of none."""
+    """Return whether queue `a` may claim less of some resource than queue `b`, and more of none."""
     less = False
     for r in range(q.share.shape[1]):
         if allocatable(q, a, r) > allocatable(q, b, r):

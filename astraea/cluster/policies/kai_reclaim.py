@@ -1,7 +1,7 @@
-"""KAI's reclaim: which job may claim what queues hold beyond their due, whose jobs may be evicted for it, and how many.
+"""KAI's reclaim: which job may claim GPUs that queues hold beyond their due, and which jobs are evicted for it.
 
 Source: the behaviour of KAI's packages reclaimable and strategies (github.com/kai-scheduler/KAI-Scheduler, v0.17). Its
-documentation still says that saturation keeps its order, which has not been so since v0.8.
+documentation still says that saturation keeps its order, which has not been true since v0.8.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from astraea.core.compilation import compiled, inlined
 
 @inlined
 def may_reclaim(q: Queues, i: int, job: F, preemptible: bool) -> bool:
-    """Tell if queue `i` may claim the resources of a job, shape (R,): it stays within its fair share."""
+    """Return whether queue `i` may claim the resources of a job, shape (R,): it must stay within its fair share."""
     within = (q.allocated[i] + job <= q.share[i]).all()
     return within and (preemptible or (q.fixed[i] + job <= q.deserved[i]).all())
 
 
 @inlined
 def siblings(q: Queues, i: int, v: int) -> tuple[int, int]:
-    """Return the first two different queues on the ways from the top to two queues; the upper one twice if none are."""
+    """Return the first two different queues on the paths from the top to two queues; the upper one twice if none."""
     deeper = depth(q, i) - depth(q, v)
     for _ in range(deeper):
         i = q.parent[i]
@@ -36,7 +36,7 @@ def siblings(q: Queues, i: int, v: int) -> tuple[int, int]:
 
 @inlined
 def depth(q: Queues, i: int) -> int:
-    """Return how many queues are above a queue."""
+    """Return the number of queues above a queue."""
     above = 0
     while q.parent[i] >= 0:
         i = q.parent[i]
@@ -46,7 +46,7 @@ def depth(q: Queues, i: int) -> int:
 
 @compiled
 def is_candidate(q: Queues, i: int, job: F, v: int) -> bool:
-    """Tell if jobs of queue `v` may be evicted for a job of queue `i`."""
+    """Return whether jobs of queue `v` may be evicted for a job of queue `i`."""
     own, other = siblings(q, i, v)
     if stays_within_deserved(q, own, job):
         return could_exceed_deserved(q, other, job)
@@ -55,7 +55,7 @@ def is_candidate(q: Queues, i: int, job: F, v: int) -> bool:
 
 @inlined
 def could_exceed_deserved(q: Queues, v: int, job: F) -> bool:
-    """Tell if, of the resources that a job needs, a queue holds more than its quota of one, or less of none."""
+    """Return whether, of the resources a job needs, a queue holds more than its quota of one, or less of none."""
     has_less = False
     for r in range(len(job)):
         if job[r] > 0 and q.allocated[v, r] > q.deserved[v, r]:
@@ -66,7 +66,7 @@ def could_exceed_deserved(q: Queues, v: int, job: F) -> bool:
 
 @inlined
 def exceeds_allocatable(q: Queues, v: int, held: F) -> bool:
-    """Tell if a queue that holds so much has more of a resource than it may claim."""
+    """Return whether a queue with these amounts has more of a resource than it may claim."""
     for r in range(len(held)):
         if held[r] > allocatable(q, v, r):
             return True
@@ -75,15 +75,15 @@ def exceeds_allocatable(q: Queues, v: int, held: F) -> bool:
 
 @inlined
 def exceeds_deserved(q: Queues, v: int, held: F) -> bool:
-    """Tell if a queue that holds so much has more of a resource than its quota."""
+    """Return whether a queue with these amounts has more of a resource than its quota."""
     return (held > q.deserved[v]).any()
 
 
 @compiled
 def may_lose(q: Queues, i: int, job: F, v: int, left: F) -> bool:
-    """Tell if queue `v` may lose a victim, as every queue has as much as `left`, shape (Q, R), before it is taken.
+    """Return whether queue `v` may lose a victim; `left`, shape (Q, R), is what every queue holds before that.
 
-    It may to keep fair shares, or to give queue `i` its quota; what it has afterwards does not matter. Queues of
+    It may, to keep fair shares or to give queue `i` its quota; what it has afterwards does not matter. Queues with
     different parents are judged by those above them that are siblings.
     """
     own, other = siblings(q, i, v)
@@ -94,7 +94,7 @@ def may_lose(q: Queues, i: int, job: F, v: int, left: F) -> bool:
 
 @compiled
 def is_reclaimable(q: Queues, i: int, job: F, preemptible: bool, queues: I, victims: F, multiplier: float) -> bool:
-    """Tell if a job of queue `i` may have the place of victims, shape (V, R), of these queues, taken in this order."""
+    """Return whether a job of queue `i` may replace victims, shape (V, R), of these queues, taken in this order."""
     left = q.allocated.copy()
     involved, loses = np.zeros(left.shape, np.bool_), np.zeros(len(left), np.bool_)
     for k in range(len(queues)):
@@ -118,7 +118,7 @@ def is_reclaimable(q: Queues, i: int, job: F, preemptible: bool, queues: I, vict
 
 @inlined
 def upsets(q: Queues, i: int, job: F, v: int, left: F, involved: F, multiplier: float) -> bool:
-    """Tell if queue `i` with its job would be above its share, and not less saturated than its sibling then is."""
+    """Return whether queue `i` with its job would exceed its share and not be less saturated than its sibling."""
     for r in range(len(job)):
         if (involved[r] or job[r] > 0) and 0 < q.share[v, r] < np.inf:
             own = saturation(left[i, r] + job[r], q.share[i, r])
@@ -129,7 +129,7 @@ def upsets(q: Queues, i: int, job: F, v: int, left: F, involved: F, multiplier: 
 
 @inlined
 def saturation(held: float, share: float) -> float:
-    """Return what is held over the fair share, infinite if that is nothing."""
+    """Return the held amount over the fair share, infinite if that is 0."""
     if share == 0:
         return np.inf if held > 0 else 0.0
     return held / share

@@ -1,4 +1,4 @@
-"""Which running jobs KAI evicts for a job that reclaims: found one by one in its order, until they are enough."""
+"""Running jobs that KAI evicts for a job that reclaims: found one by one in its order, until there are enough."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from astraea.core.compilation import compiled, inlined
 
 @compiled
 def victims_for(s: View, p: Any, q: Queues, t: int, j: int, total: F) -> tuple[bool, I]:
-    """Jobs to evict so that job `j` of tenant `t` fits, and whether there are enough of them."""
+    """Return whether there are enough victims so that job `j` of tenant `t` fits, and the victims."""
     job, nothing = np.zeros(len(total)), np.zeros(q.share.shape)
     job[0] = s.job[j].demand
     pool = np.sort(running(s))[::-1].copy()  # in each queue, the last submitted first
@@ -52,7 +52,7 @@ def victims_for(s: View, p: Any, q: Queues, t: int, j: int, total: F) -> tuple[b
 
 @inlined
 def needed(s: View, found: I, spare: int) -> I:
-    """Those of the victims found, in order, whose GPUs are not to spare."""
+    """Return the victims found, in order, whose GPUs are needed."""
     victims, n = np.empty(len(found), np.int64), 0
     for k in found:
         if s.job[k].demand > spare:
@@ -65,7 +65,7 @@ def needed(s: View, found: I, spare: int) -> I:
 
 @compiled
 def next_victim(s: View, p: Any, v: int, pool: I, first: int) -> int:
-    """Place of the next job of tenant `v` among those that run, from one place on, that has run long enough."""
+    """Return the position of the next running job of tenant `v`, from a position on, that has run long enough."""
     for place in range(first, len(pool)):
         k = pool[place]
         if s.job[k].tenant == v and is_open(s, k):
@@ -77,7 +77,7 @@ def next_victim(s: View, p: Any, v: int, pool: I, first: int) -> int:
 
 @inlined
 def may_have(s: View, q: Queues, t: int, job: F, victims: I, saturation: float) -> bool:
-    """Tell if tenant `t` may have the place of these victims for its job."""
+    """Return whether tenant `t` may replace these victims with its job."""
     queues, held = np.empty(len(victims), np.int64), np.zeros((len(victims), len(job)))
     for k in range(len(victims)):
         queues[k], held[k, 0] = s.job[victims[k]].tenant, s.job[victims[k]].demand

@@ -1,26 +1,26 @@
-"""Kueue's admission fair sharing (AFS): the local queue with the least usage for its weight is admitted first.
+"""Kueue's admission fair sharing (AFS): the local queue with the least usage relative to its weight is admitted first.
 
-A LocalQueue is a tenant, the ClusterQueue that all of them feed is the cluster, a workload is a job, its priority the
-constant part that the cluster's configuration gives (`Rules.bonus`), if there is one. Under the names of
-Kueue's configuration, with H = `usageHalfLifeTime`, S = `usageSamplingInterval` and a(t) = 1 - 0.5^(t / H):
+A LocalQueue is a tenant, the ClusterQueue that they all feed is the cluster, a workload is a job, and its priority is
+the constant part from the cluster's configuration (`Rules.bonus`), if there is one. In the terms of Kueue's
+configuration, with H = `usageHalfLifeTime`, S = `usageSamplingInterval` and a(t) = 1 - 0.5^(t / H):
 
 Usage
-    C <- (1 - a(t)) C + a(t) R at every sample, t after the last one, where R is what the queue's jobs hold now. So C is
-    a moving average of the GPUs that a queue holds. A sample is due S after the last one.
+    C <- (1 - a(t)) C + a(t) R at every sample, t after the last one, where R is the number of GPUs that the queue's
+    jobs hold now. So C is a moving average of the GPUs that a queue holds. A sample is due S after the last one.
 Entry penalty
-    A job that is given its quota counts at once, with a(S) times its GPUs, which are what the next sample would add.
-    The penalty is noted, so that the next job is chosen with it, and becomes usage when the job is admitted.
+    A job that gets its quota counts at once, with a(S) times its GPUs, the amount that the next sample would add. The
+    penalty is noted, so that it counts when the next job is chosen, and becomes usage when the job is admitted.
 Order
-    The usage that is compared is (C + penalties) / weight, and the least goes first; of equals the job with the higher
-    priority, then the earlier one. A job that does not fit is passed over (`BestEffortFIFO`).
+    The compared usage is (C + penalties) / weight, and the least goes first; ties go to the job with the higher
+    priority, then to the earlier one. A job that does not fit is skipped (`BestEffortFIFO`).
 
 Sources: keps/4136-admission-fair-sharing and pkg/util/admissionfairsharing of github.com/kubernetes-sigs/kueue (2026),
 and the documentation (https://kueue.sigs.k8s.io/docs/concepts/admission_fair_sharing).
 
-Departures: GPUs are the one resource, so there are no weights of resources. A round is as many of Kueue's cycles as
-there are jobs to admit, and no admission check comes between quota and admission. Amounts are compared at the
-resolution of `level`, where Kueue cuts products to nine decimals. Nobody is preempted, which is Kueue's default within
-a ClusterQueue (`withinClusterQueue: Never`); where it is not, AFS orders the victims.
+Departures: GPUs are the only resource, so there are no weights of resources. A round is as many of Kueue's cycles as
+there are jobs to admit, and there is no admission check between quota and admission. Amounts are compared at the
+resolution of `level`, while Kueue truncates products to nine decimals. No job is preempted, which is Kueue's default
+within a ClusterQueue (`withinClusterQueue: Never`); otherwise AFS would order the victims.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ class Queue(NamedTuple):
     """Waiting jobs, those of each tenant in order of priority, then of submission."""
 
     jobs: I  #: (waiting,)
-    at: I  #: (T,) the next job of each tenant in `jobs`
-    end: I  #: (T,) where its jobs end
+    at: I  #: (T,) position of each tenant's next job in `jobs`
+    end: I  #: (T,) end of its jobs
 
 
 class Parameters(NamedTuple):
-    """Parameters of admission fair sharing, under Kueue's names.
+    """Parameters of admission fair sharing, with Kueue's names.
 
-    usage_half_life_time : s, age at which usage counts half (usageHalfLifeTime); with 0, first in, first out
+    usage_half_life_time : s, age at which usage counts half (usageHalfLifeTime); 0 for first in, first out
     usage_sampling_interval : s, time between two samples of usage (usageSamplingInterval)
     """
 
@@ -110,7 +110,7 @@ def waiting_jobs(s: View) -> Queue:
 
 @inlined
 def next_job(s: View, p: Parameters, queue: Queue) -> int:
-    """Take the first of the jobs that fit out of the queues, and what does not fit before it; none if none fits."""
+    """Remove jobs from the queues up to the first that fits, and return it; none if none fits."""
     best, least = NO_JOB, np.inf
     for t in range(len(s.tenant)):
         while queue.at[t] < queue.end[t] and not fits(s, queue.jobs[queue.at[t]]):
@@ -128,7 +128,7 @@ def next_job(s: View, p: Parameters, queue: Queue) -> int:
 
 @inlined
 def goes_before(used: float, priority: float, j: int, other_used: float, other_priority: float, other: int) -> bool:
-    """Whether job `j` goes before another one: less usage, then higher priority, then earlier."""
+    """Return whether job `j` goes before another one: less usage, then higher priority, then earlier."""
     if level(used) != level(other_used):
         return used < other_used
     return priority > other_priority or (priority == other_priority and j < other)
@@ -136,25 +136,25 @@ def goes_before(used: float, priority: float, j: int, other_used: float, other_p
 
 @inlined
 def usage(consumed: float, penalty: float, weight: float) -> float:
-    """Usage of a queue as it is compared [GPU]; infinite without a weight above 0."""
+    """Return the usage of a queue that is compared [GPU]; infinite without a weight above 0."""
     return (consumed + penalty) / weight if weight > 0 else np.inf
 
 
 @inlined
 def share_that_fades(elapsed: float, p: Parameters) -> float:
-    """Part a(t) of the old usage that fades in some time, and that what runs takes its place."""
+    """Return the part a(t) of the old usage that fades in some time and is replaced by current GPUs."""
     return 1 - 0.5 ** (elapsed / p.usage_half_life_time) if p.usage_half_life_time > 0 else 0.0
 
 
 @inlined
 def entry_penalty(gpus: float, p: Parameters) -> float:
-    """What jobs of so many GPUs count when they are given their quota [GPU]."""
+    """Return the amount that jobs with this many GPUs count when they get their quota [GPU]."""
     return share_that_fades(p.usage_sampling_interval, p) * gpus
 
 
 @inlined
 def decayed(consumed: float, runs: float, elapsed: float, p: Parameters) -> float:
-    """Usage after some time in which a queue held `runs` GPUs [GPU]."""
+    """Return the usage after some time in which a queue held `runs` GPUs [GPU]."""
     if p.usage_half_life_time == 0:
         return 0.0
     a = share_that_fades(max(elapsed, 0.0), p)
@@ -163,7 +163,7 @@ def decayed(consumed: float, runs: float, elapsed: float, p: Parameters) -> floa
 
 @inlined
 def sample(s: View, p: Parameters, t: int) -> None:
-    """Bring the usage of queue `t` up to now."""
+    """Update the usage of queue `t` to now."""
     elapsed = s.clock[0].now - s.tenant_memory[SAMPLED, t]
     s.tenant_memory[CONSUMED, t] = decayed(s.tenant_memory[CONSUMED, t], in_use(s, t), elapsed, p)
     s.tenant_memory[SAMPLED, t] = max(s.clock[0].now, s.tenant_memory[SAMPLED, t])
@@ -171,14 +171,14 @@ def sample(s: View, p: Parameters, t: int) -> None:
 
 @inlined
 def note(s: View, j: int) -> None:
-    """Job `j` is given its quota: note its GPUs for the penalty, in place of what was noted of it before."""
+    """Note the GPUs of job `j`, which gets its quota, for the penalty, instead of an earlier note."""
     s.tenant_memory[NOTES, s.job[j].tenant] += s.job[j].demand - s.memory[NOTED, j]
     s.memory[NOTED, j] = s.job[j].demand
 
 
 @inlined
 def settle(s: View, p: Parameters, j: int) -> None:
-    """Job `j` is admitted: its penalty becomes usage, once."""
+    """Turn the penalty of job `j`, which is admitted, into usage, once."""
     t, gpus = s.job[j].tenant, s.memory[NOTED, j]
     sample(s, p, t)
     s.tenant_memory[CONSUMED, t] += entry_penalty(gpus, p)
@@ -188,7 +188,7 @@ def settle(s: View, p: Parameters, j: int) -> None:
 
 @inlined
 def give_back(s: View, p: Parameters) -> None:
-    """Take the penalties back of jobs that were chosen last and found no place on nodes where they may run."""
+    """Withdraw the penalties of jobs that were chosen last but did not fit on nodes where they may run."""
     for j in s.granted[: int(s.tenant_memory[CHOSEN, 0])]:
         if s.job[j].status == PENDING:
             s.tenant_memory[CONSUMED, s.job[j].tenant] -= entry_penalty(s.memory[SETTLED, j], p)

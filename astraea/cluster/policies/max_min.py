@@ -1,7 +1,7 @@
 """Instantaneous max-min fairness, the mechanism of [Ye2022] §4.1.1 and Fig 6(a).
 
-At every moment the tenant that holds the fewest GPUs for its weight goes next. It is meant for divisible work,
-tasks of one GPU that come and go; gangs that do not fit close their tenant for the round.
+At every moment the tenant that holds the fewest GPUs relative to its weight goes next. The mechanism is meant for
+divisible work, tasks of one GPU that come and go; a gang that does not fit closes its tenant for the round.
 """
 
 from __future__ import annotations

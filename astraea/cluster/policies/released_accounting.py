@@ -1,8 +1,8 @@
-"""What `astraea_released` keeps from round to round, as the simulator that ASTRAEA's authors released counts it.
+"""Numbers that `astraea_released` keeps from round to round, as the simulator released by ASTRAEA's authors counts.
 
-There everything grows in steps of one round: what a job deserves, what a tenant has used in each hour. Sums are made
-in the same steps here, so that ratios that tie there tie here too. What does not change while a job waits is written
-down when it begins to, because thousands may wait.
+There everything grows in steps of one round: the GPU-time that a job deserves, and that a tenant has used in each hour.
+Here sums are made in the same steps, so that ratios that tie there also tie here. Values that do not change while a job
+waits are stored when it begins to wait, because thousands of jobs may wait.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from astraea.core.compilation import inlined
 from astraea.core.units import HOUR
 
 STARVATION: Final = 6 * HOUR
-"""A job that has waited for so long starves [s]."""
+"""Waiting time after which a job starves [s]."""
 WINDOW: Final = 24
 """Full hours over which tenants are compared."""
 
@@ -35,14 +35,14 @@ PER_TENANT: Final = BIN + WINDOW + 1
 
 @inlined
 def is_like_the_last(s: View) -> bool:
-    """Whether no job has come or ended since the last round, in the same hour: then it can be counted later."""
+    """Return whether no job has come or ended since the last round, in the same hour: then it can be counted later."""
     last = s.clock[0].now - s.clock[0].interval
     return s.clock[0].contention_until <= last and int(last / HOUR) == int(s.clock[0].now / HOUR)
 
 
 @inlined
 def open_round(s: View, asks_deserved: bool) -> None:
-    """Count the rounds that have passed, with what jobs deserve if their order asks for it, and note who waits now."""
+    """Count the rounds that have passed, with deserved GPU-time if the order of jobs needs it; note waiting jobs."""
     rounds = int(s.tenant_memory[UNCOUNTED, 0]) + 1
     s.tenant_memory[UNCOUNTED, 0] = 0.0
     count_used(s, rounds)
@@ -53,7 +53,7 @@ def open_round(s: View, asks_deserved: bool) -> None:
 
 @inlined
 def close_round(s: View) -> None:
-    """Note what this round leaves to be counted at the next."""
+    """Record what the next round must count of this one."""
     for k in range(s.clock[0].n_granted):
         s.memory[WAITING, s.granted[k]] = -1.0
     for t in range(len(s.tenant)):
@@ -95,7 +95,7 @@ def count_deserved(s: View, rounds: int) -> None:
 
 @inlined
 def add(s: View, j: int, gpu_time: float, rounds: int) -> None:
-    """Add round by round, as the sum of the released simulator is made."""
+    """Add round by round, in the order of the released simulator's sum."""
     total = s.memory[DESERVED, j]
     for _ in range(rounds):
         total += gpu_time
@@ -106,7 +106,7 @@ def add(s: View, j: int, gpu_time: float, rounds: int) -> None:
 def note_waiting(s: View) -> None:
     """Number the jobs that wait from this round on.
 
-    First those whose lease has ended, in the order in which they were launched, then those submitted.
+    First come jobs whose lease has ended, in order of launch, then submitted jobs.
     """
     jobs = all_candidates(s)
     launches, n = np.empty(s.clock[0].gpus, np.int64), 0
@@ -129,7 +129,7 @@ def note_waiting(s: View) -> None:
 
 @inlined
 def begin_to_wait(s: View, j: int, place: float) -> None:
-    """Write down what stays the same while job `j` waits."""
+    """Store the values that do not change while job `j` waits."""
     s.memory[WAITING, j] = place
     s.memory[DEMAND, j] = s.job[j].demand
     s.memory[TENANT, j] = s.job[j].tenant
@@ -139,14 +139,14 @@ def begin_to_wait(s: View, j: int, place: float) -> None:
 
 @inlined
 def used_and_owed(s: View, t: int) -> tuple[float, float]:
-    """GPU-time that tenant `t` used in the last full hours, and its whole quota of them [GPU-s]."""
+    """Return the GPU-time that tenant `t` used in the last full hours, and its whole quota over them [GPU-s]."""
     hours = min(WINDOW, int(s.clock[0].now / HOUR))
     return s.tenant_memory[USED, t], s.tenant[t].whole_quota * HOUR * hours
 
 
 @inlined
 def fairness(s: View, j: int) -> float:
-    """Useful GPU-time up to the end of the last lease over what job `j` deserves; 0 at first."""
+    """Return useful GPU-time up to the end of the last lease over what job `j` deserves; 0 at first."""
     if s.memory[DESERVED, j] == 0:
         return 0.0
     return s.memory[ATTAINED, j] / s.memory[DESERVED, j]
@@ -154,7 +154,7 @@ def fairness(s: View, j: int) -> float:
 
 @inlined
 def note_unfairness(s: View) -> None:
-    """Of each job that waits and does not starve, its life over that at its fair share, both to the end of the job."""
+    """Store, for each waiting job that does not starve, its life over that at its fair share, both to the job's end."""
     for j in all_candidates(s):
         if s.clock[0].now >= s.memory[STARVES, j]:
             continue

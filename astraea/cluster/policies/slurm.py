@@ -1,39 +1,39 @@
-"""Slurm as many sites run it: Fair Tree over accounts, age and size in the priority, backfill on time limits.
+"""Slurm as many sites run it: Fair Tree over accounts, priority with age and size, backfill with time limits.
 
-From Slurm's documentation, under the names that it uses:
+From Slurm's documentation, with its names:
 
 Priority (https://slurm.schedmd.com/priority_multifactor.html)
-    The sum of factors from 0 to 1, each times its weight, cut to a whole number: fair share of the user, age (time
-    waited over `max_age`, at most 1), size, and what does not change (`Rules.bonus`: QOS, partition, TRES, nice). Jobs
-    go in order of PriorityTier, of priority, then of submission.
+    The sum of factors from 0 to 1, each times its weight, truncated to a whole number: fair share of the user, age
+    (time waited over `max_age`, at most 1), size, and a constant part (`Rules.bonus`: QOS, partition, TRES, nice). Jobs
+    go in order of PriorityTier, then priority, then submission.
 Fair Tree (https://slurm.schedmd.com/fair_tree.html)
-    The level fair share of an account or user is its part of the shares over its part of the usage, among those beside
-    it, infinite before any. The tree is walked in that order, and the factor of a user is its rank over the number of
+    The level fair share of an account or user is its part of the shares over its part of the usage, among its siblings;
+    infinite before any usage. The tree is walked in that order, and the factor of a user is its rank over the number of
     users; see `slurm_priority.rank`.
 Usage (PriorityDecayHalfLife and PriorityCalcPeriod of https://slurm.schedmd.com/slurm.conf.html)
     GPU-seconds, or billing units (`Rules.charge`), halved every `half_life`. Usage, ranks and ages are computed every
-    `calc_period` and stand still in between; a new job gets the rank of the last time. As `sshare` of a running Slurm
-    shows, what a job used since the last computation is added when it ends, or at the next one, times the decay over
-    the time that it ran since.
+    `calc_period` and do not change in between; a new job gets the last computed rank. As `sshare` of a running Slurm
+    shows, a job's usage since the last computation is added when it ends, or at the next computation, times the decay
+    over the time that it ran since then.
 Two schedulers (https://slurm.schedmd.com/sched_config.html)
-    The main one starts jobs in order of priority up to the first of each partition that does not fit, whose nodes the
-    jobs behind it may not have. Backfill goes on behind it: each job that cannot start reserves nodes for the time at
-    which it will, by the time limits of those that run, and one behind it may start if it ends before. See
+    The main one starts jobs in order of priority up to the first job of each partition that does not fit; later jobs
+    may not take the nodes of that partition. Backfill continues after it: each job that cannot start reserves nodes for
+    its expected start, from the time limits of running jobs, and a later job may start if it ends before that. See
     `slurm_backfill`. With EASY only the first job of each partition reserves (`bf_job_part_count_reserve=1`), with
-    `none` nobody starts behind it.
+    `none` no job starts after it.
 Limits (https://slurm.schedmd.com/resource_limits.html)
-    A job that would bring a limit above its number is passed over until it no longer does: it stops no partition and
-    reserves nothing. See `Rules.cap`; without rules, `limit` is GrpTRES=gres/gpu of each account.
+    A job that would exceed a limit is skipped until it no longer would: it does not stop its partition and reserves
+    nothing. See `Rules.cap`; without rules, `limit` is GrpTRES=gres/gpu of each account.
 
-Without rules, an account is a tenant with one user, its shares are the tenant's weight, and the user root, who is in
-every association tree and runs nothing, is beside them. Nothing is preempted.
+Without rules, an account is a tenant with one user, its shares are the tenant's weight, and the user root, which is in
+every association tree and runs nothing, is a further account. No job is preempted.
 
-Departures: of the sizes in the size factor, nodes and CPUs, GPUs stand for the CPUs; the GPUs of a gang are the same on
-each of its nodes. Both schedulers run at every round where `sched_interval` and `bf_interval` do not say else. In Slurm
-they run in turns (60 s and 30 s by default), the main one also after what happens, at most every 3 s. With 2 s for
-either, GPUs that become free wait 1 s for the next pass on average: so they do in a log in whole seconds under rounds
-of 2.5 s, but half a second under rounds of 2 s. A pass takes no time, so none is cut short (`bf_continue`), and is left
-out where no job came, started or ended and no ranks are new since the last one.
+Departures: in the size factor, which uses nodes and CPUs, GPUs replace the CPUs; a gang has the same number of GPUs on
+each of its nodes. Both schedulers run in every round unless `sched_interval` and `bf_interval` are set. In Slurm they
+run in turns (60 s and 30 s by default), the main one also after events, at most every 3 s. With 2 s for either, GPUs
+that become free wait 1 s on average for the next pass: this is so in a log in whole seconds with rounds of 2.5 s, but
+with rounds of 2 s it is half a second. A pass takes no time, so none is cut short (`bf_continue`). A pass is skipped if
+no job came, started or ended and no ranks have changed since the last one.
 """
 
 from __future__ import annotations
@@ -117,13 +117,13 @@ def slurm(s: View) -> None:
 
 @inlined
 def is_due(s: View, every: float, offset: float) -> bool:
-    """Whether a scheduler that passes at `offset`, and `every` so many seconds from there, does so at this round."""
+    """Return whether a scheduler that passes at `offset`, and every `every` seconds from then on, does so now."""
     return every == 0 or (s.clock[0].now - offset) % every < s.clock[0].interval - 1e-6
 
 
 @inlined
 def schedule(s: View, p: Parameters, plans: bool) -> None:
-    """One pass of the main scheduler, and of backfill behind the first job of each partition that does not fit."""
+    """Make one pass of the main scheduler, and of backfill after the first job of each partition that does not fit."""
     now, queue = s.clock[0].now, sort_queue(s, p)
     running = s.memory[BY_END, : int(s.association_memory[RUN, 0])].copy()
     most = min(len(queue), int(p.bf_max_job_test))
@@ -164,7 +164,7 @@ def schedule(s: View, p: Parameters, plans: bool) -> None:
 
 @inlined
 def backfill(s: View, p: Parameters, plan: Outlook, taken: F, j: int, reserves: bool) -> None:
-    """Start job `j` where no reservation is in its way, or reserve the nodes on which it will start the earliest."""
+    """Start job `j` if no reservation is in its way, or reserve the nodes on which it can start earliest."""
     now, limit, (count, gpus) = s.clock[0].now, time_limit(s, j), shape(s, j)
     allowed = np.empty(len(plan.free), np.bool_)
     at = now
@@ -189,7 +189,7 @@ def backfill(s: View, p: Parameters, plan: Outlook, taken: F, j: int, reserves: 
 
 @inlined
 def start(s: View, plan: Outlook, taken: F, j: int, nodes: I) -> None:
-    """Job `j` starts on some nodes, with at least a GPU on each."""
+    """Start job `j` on some nodes, with at least one GPU on each."""
     grant(s, j)
     left, end = s.job[j].demand, s.clock[0].now + time_limit(s, j)
     for k in range(len(nodes)):
@@ -208,20 +208,20 @@ def start(s: View, plan: Outlook, taken: F, j: int, nodes: I) -> None:
 
 @inlined
 def expected_end(s: View, j: int) -> float:
-    """When a job that runs, or starts at this round, reaches its time limit [s]."""
+    """Return when a job that runs, or starts in this round, reaches its time limit [s]."""
     begin = s.clock[0].now if s.job[j].leases == 0 else s.job[j].lease_start
     return begin + time_limit(s, j)
 
 
 @inlined
 def cut_down(p: Parameters, time: float) -> float:
-    """A time at the resolution of backfill."""
+    """Return a time at the resolution of backfill."""
     return np.floor((time + p.clock_offset) / p.bf_resolution) * p.bf_resolution - p.clock_offset
 
 
 @inlined
 def is_over_limit(s: View, p: Parameters, taken: F, j: int) -> bool:
-    """Whether job `j` would bring its account above the GPUs that it may have at once, or one of its caps above."""
+    """Return whether job `j` would take its account above its limit of GPUs, or exceed one of its caps."""
     t = s.job[j].tenant
     if p.limit > 0 and in_use(s, t) + s.job[j].demand > np.floor(p.limit * s.tenant[t].quota + 1e-9):
         return True
@@ -234,7 +234,7 @@ def is_over_limit(s: View, p: Parameters, taken: F, j: int) -> bool:
 
 @inlined
 def taken_of_caps(s: View, running: F) -> F:
-    """What running jobs take of each cap, shape (C,)."""
+    """Return the amount of each cap that running jobs take, shape (C,)."""
     taken = np.zeros(len(s.rules.cap))
     for place in running:
         add_to_caps(s, taken, int(place))
@@ -243,7 +243,7 @@ def taken_of_caps(s: View, running: F) -> F:
 
 @inlined
 def add_to_caps(s: View, taken: F, j: int) -> None:
-    """Job `j` takes its part of each of its caps."""
+    """Add the part of each of its caps that job `j` takes."""
     for k in range(s.rules.caps.shape[1]):
         if s.rules.caps[j, k] >= 0:
             taken[s.rules.caps[j, k]] += s.rules.takes[j, k]

@@ -1,15 +1,15 @@
-"""What Slurm's backfill scheduler plans with: free GPUs, when others are expected back, and nodes kept for somebody.
+"""State of Slurm's backfill scheduler: free GPUs, the expected return of others, and nodes reserved for jobs.
 
 From https://slurm.schedmd.com/sched_config.html and the SchedulerParameters of https://slurm.schedmd.com/slurm.conf.html:
 
 - a running job is expected to end at its time limit;
-- expected ends are looked at in groups, the first of 30 s, each further one twice as long (`bf_window_linear`): from
-  the first end of each group on or, in newer versions, all from the first multiple of 30 s after the first end;
-- a reservation keeps whole nodes, and its times are cut down to multiples of `bf_resolution`.
+- expected ends are handled in groups, the first of 30 s, each further one twice as long (`bf_window_linear`): from the
+  first end of each group on or, in newer versions, all from the first multiple of 30 s after the first end;
+- a reservation keeps whole nodes, and its times are rounded down to multiples of `bf_resolution`.
 
-Read off the log of a Slurm 22.05 under ``DebugFlags=Backfill``: a job that would have to wait for a reserved node is
-tried again from the moment at which one becomes free, and a group begins with the first end on a node that is allowed.
-Nodes are taken from the shortest run of neighbours that is long enough, the first of equals (`select/cons_tres`).
+Observed in the log of a Slurm 22.05 with ``DebugFlags=Backfill``: a job that would have to wait for a reserved node is
+tried again from the moment at which one becomes free, and a group begins with the first end on an allowed node. Nodes
+are taken from the shortest run of neighbours that is long enough, ties to the first (`select/cons_tres`).
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from astraea.core.units import DAY
 FIRST_GROUP: Final = 30.0
 YEAR: Final = 365 * DAY
 WORD: Final = 60
-"""Nodes in one number of `Outlook.open`."""
+"""Number of nodes in one integer of `Outlook.open`."""
 
 
 class Outlook(NamedTuple):
-    """The cluster at one pass of the scheduler, and after it."""
+    """The state of the cluster at one pass of the scheduler, and its expected future."""
 
-    free: I  #: (nodes,) GPUs that nobody holds
-    end: F  #: (GPUs,) when parts of running jobs are expected to end [s], in order ...
-    job: I  #: (GPUs,) ... whose each is ...
-    node: I  #: (GPUs,) ... the node that it is on ...
+    free: I  #: (nodes,) GPUs that no job holds
+    end: F  #: (GPUs,) expected ends of parts of running jobs [s], in order ...
+    job: I  #: (GPUs,) ... with the job of each part ...
+    node: I  #: (GPUs,) ... its node ...
     gpus: I  #: (GPUs,) ... and its GPUs
-    begin: F  #: (records + 1,) the time to come, cut into records; the last entry is where it ends [s]
-    open: I  #: (records, words) nodes that are reserved for nobody then, `WORD` of them as the bits of a number
-    kept_from: F  #: (nodes,) when each is first reserved [s]; infinite if never
-    n: I  #: (2,) how many parts and records there are
+    begin: F  #: (records + 1,) starts of the records into which the future is cut; the last entry is its end [s]
+    open: I  #: (records, words) unreserved nodes in each record, as bits, `WORD` nodes per integer
+    kept_from: F  #: (nodes,) first reserved time of each node [s]; infinite if never
+    n: I  #: (2,) numbers of parts and records
 
 
 PARTS, RECORDS = range(2)
@@ -49,20 +49,20 @@ PARTS, RECORDS = range(2)
 
 @inlined
 def time_limit(s: View, j: int) -> float:
-    """Time limit of job `j`, a year if it has none [s]."""
+    """Return the time limit of job `j`, a year if it has none [s]."""
     return YEAR if np.isnan(s.job[j].time_limit) else s.job[j].time_limit
 
 
 @inlined
 def shape(s: View, j: int) -> tuple[int, int]:
-    """Nodes that job `j` asks for, as few as hold its gang if it does not say, and its GPUs on each; fewer on some."""
+    """Return the nodes of job `j`, as few as hold its gang if it does not say, and its GPUs on each; fewer on some."""
     nodes = s.rules.nodes[j]
     return nodes, -(-s.job[j].demand // nodes)
 
 
 @inlined
 def new_plan(s: View, by_end: F, begin: float, end: float, reservations: int) -> Outlook:
-    """Nothing is reserved from `begin` to `end`; `by_end` are the running jobs in the order of their expected ends."""
+    """Return a plan without reservations from `begin` to `end`; `by_end` are the running jobs by expected end."""
     nodes, m = len(s.node_free), s.clock[0].gpus
     plan = Outlook(
         s.node_free.copy(), np.empty(m), np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64),
@@ -84,7 +84,7 @@ def new_plan(s: View, by_end: F, begin: float, end: float, reservations: int) ->
 
 @inlined
 def hold(plan: Outlook, j: int, node: int, gpus: int, end: float) -> None:
-    """Job `j` starts now with so many GPUs of a node, and keeps them until `end` as far as one knows."""
+    """Start job `j` now with these GPUs of a node, which it is expected to keep until `end`."""
     plan.free[node] -= gpus
     k = plan.n[PARTS]
     while k > 0 and plan.end[k - 1] > end:
@@ -97,7 +97,7 @@ def hold(plan: Outlook, j: int, node: int, gpus: int, end: float) -> None:
 
 @inlined
 def choose(free: I, allowed: BoolArray, count: int, gpus: int) -> I:
-    """Take `count` of the allowed nodes with so many free GPUs each; none if there are too few."""
+    """Return `count` of the allowed nodes with at least `gpus` free GPUs each; none if there are too few."""
     usable = allowed & (free >= gpus)
     found = np.empty(count, np.int64)
     if usable.sum() < count:
@@ -127,7 +127,7 @@ def choose(free: I, allowed: BoolArray, count: int, gpus: int) -> I:
 def expected_start(
     plan: Outlook, allowed: BoolArray, count: int, gpus: int, now: float, aligned: bool, offset: float
 ) -> tuple[float, I]:
-    """When a job could start on the allowed nodes, and on which; infinite if never."""
+    """Return when a job could start on the allowed nodes, and on which; infinite if never."""
     usable = 0
     for node in range(len(allowed)):
         usable += allowed[node] and plan.free[node] >= gpus
@@ -147,7 +147,7 @@ def expected_start(
                 if barrier == np.inf:
                     barrier = last + FIRST_GROUP - (last + offset) % FIRST_GROUP
             elif plan.job[k - 1] != owner:
-                continue  # however late that is
+                continue  # no matter how late that is
             if k < plan.n[PARTS] and plan.job[k] != owner and plan.end[k] > (barrier if aligned else first) + group:
                 break
         if last == np.inf:
@@ -162,9 +162,9 @@ def expected_start(
 
 @inlined
 def find_open(s: View, plan: Outlook, j: int, start: float, end: float, allowed: BoolArray) -> float:
-    """Write the nodes of job `j` that nobody has reserved in [start, end] to `allowed`.
+    """Write the nodes of job `j` that are unreserved in [start, end] to `allowed`.
 
-    Return when a further node, of whichever kind, is reserved for nobody; infinite if never.
+    Return when another node, of any kind, becomes unreserved; infinite if never.
     """
     nodes, later = np.full(plan.open.shape[1], (1 << WORD) - 1), np.inf
     n = plan.n[RECORDS]
@@ -182,7 +182,7 @@ def find_open(s: View, plan: Outlook, j: int, start: float, end: float, allowed:
 
 @inlined
 def is_reserved(plan: Outlook, nodes: I, start: float, end: float) -> bool:
-    """Whether somebody has reserved one of these nodes within [start, end)."""
+    """Return whether any of these nodes is reserved within [start, end)."""
     for r in range(plan.n[RECORDS]):
         if plan.begin[r + 1] > start and plan.begin[r] < end:
             for node in nodes:
@@ -193,7 +193,7 @@ def is_reserved(plan: Outlook, nodes: I, start: float, end: float) -> bool:
 
 @inlined
 def reserve(plan: Outlook, nodes: I, start: float, end: float) -> None:
-    """Keep these nodes for a job from `start` to `end`."""
+    """Reserve these nodes for a job from `start` to `end`."""
     first, last = cut(plan, start), cut(plan, end)
     for node in nodes:
         plan.kept_from[node] = min(plan.kept_from[node], start)
@@ -204,7 +204,7 @@ def reserve(plan: Outlook, nodes: I, start: float, end: float) -> None:
 
 @inlined
 def cut(plan: Outlook, time: float) -> int:
-    """Cut the record that spans a time in two; which one begins there."""
+    """Cut the record that spans a time in two; return the one that begins there."""
     n = plan.n[RECORDS]
     time = min(max(time, plan.begin[0]), plan.begin[n])
     r = int(np.searchsorted(plan.begin[: n + 1], time))
@@ -220,7 +220,7 @@ def cut(plan: Outlook, time: float) -> int:
 
 @inlined
 def some_could_start(s: View, plan: Outlook, jobs: I) -> bool:
-    """Whether one of these jobs fits on the nodes that are free now and not reserved before its time limit."""
+    """Return whether any of these jobs fits on nodes that are free now and unreserved until its time limit."""
     now = s.clock[0].now
     for j in jobs[::-1]:
         count, gpus = shape(s, j)

@@ -1,4 +1,4 @@
-"""Slurm's multifactor priority with Fair Tree: usage that decays, ranks of users, the queue in order of priority."""
+"""Slurm's multifactor priority with Fair Tree: decayed usage, ranks of users, and the queue in order of priority."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ ROLLING, ALIGNED = range(2)
 BY_END, QUEUE = range(2)
 # kept per association: decayed usage of a user [units x s] and fair-share factor
 USAGE, FACTOR = range(2)
-# kept beside the first association: how many jobs run, how many the last round let wait (-1 if it started any), how
+# kept with the first association: how many jobs run, how many the last round left waiting (-1 if it started any), how
 # often usage was computed, how many jobs are in the queue and for which computation it is sorted, how many jobs came
-# before, and whether anything happened since the main scheduler passed, and since backfill did
+# before, and whether anything happened since the last pass of the main scheduler, and of backfill
 RUN, WAIT, COMPUTED, QUEUED, SORTED, CAME, TO_START, TO_PLAN = range(2, 10)
 MEMORY = 2, 0, 10
 
 
 class Parameters(NamedTuple):
-    """Parameters of Slurm; its own names where it has any.
+    """Parameters of Slurm, with its own names if it has any.
 
-    interval : s, time between two looks at the clock, and two passes of both schedulers
+    interval : s, time between two readings of the clock, and two passes of both schedulers
     half_life : s, age at which GPU-time counts half (PriorityDecayHalfLife)
-    calc_period : s, time between two computations of usage and ranks (PriorityCalcPeriod, of which 300 is the default)
-    calc_offset : s, when the first one is
+    calc_period : s, time between two computations of usage and ranks (PriorityCalcPeriod, 300 by default)
+    calc_offset : s, time of the first computation
     weight_fairshare : PriorityWeightFairshare
     weight_age : PriorityWeightAge
     max_age : s, time waited at which the age factor is 1 (PriorityMaxAge)
     weight_jobsize : PriorityWeightJobSize
-    favor_small : whether the size factor is that of small jobs (PriorityFavorSmall)
-    backfill : who reserves nodes: all that cannot start, the first one, or nobody, and then none overtakes it
-    bf_resolution : s, to multiples of which backfill cuts times down
-    bf_window : s, how far ahead backfill plans
-    bf_max_job_test : jobs that backfill looks at in one pass
+    favor_small : the size factor favours small jobs (PriorityFavorSmall)
+    backfill : jobs that reserve nodes: all that cannot start, the first one, or none, and then no job overtakes it
+    bf_resolution : s, backfill rounds times down to multiples of this
+    bf_window : s, time ahead that backfill plans
+    bf_max_job_test : most jobs that backfill tries in one pass
     sched_interval : s, time between two passes of the main scheduler; 0 for every `interval`
-    sched_offset : s, when the first one is
+    sched_offset : s, time of its first pass
     bf_interval : s, time between two passes of backfill; 0 for every `interval`
-    bf_offset : s, when the first one is
-    bf_groups : how backfill groups expected ends: rolling as Slurm 23.11 and older, aligned as 24.11 and newer
-    clock_offset : s, what backfill's clock shows at second 0, as seconds past a full minute
+    bf_offset : s, time of its first pass
+    bf_groups : grouping of expected ends: rolling as in Slurm 23.11 and older, aligned as in 24.11 and newer
+    clock_offset : s, backfill's clock at second 0, in seconds past a full minute
     limit : most GPUs of an account at once, as a multiple of its quota (GrpTRES); 0 for no limit
     """
 
@@ -74,7 +74,7 @@ class Parameters(NamedTuple):
 
 @inlined
 def priority(s: View, p: Parameters, j: int) -> float:
-    """Priority of a waiting job: weighted factors, as of the last computation, cut to a whole number."""
+    """Return the priority of a waiting job: weighted factors as of the last computation, truncated to an integer."""
     last = p.calc_offset + (s.association_memory[COMPUTED, 0] - 1) * p.calc_period
     age = min(max(last - s.job[j].submit_time, 0.0) / p.max_age, 1.0)
     size = (shape(s, j)[0] / len(s.node_free) + s.job[j].demand / s.clock[0].gpus) / 2
@@ -118,7 +118,7 @@ def sort_queue(s: View, p: Parameters) -> I:
 
 @inlined
 def is_before(s: View, p: Parameters, j: int, other: int) -> bool:
-    """Whether a job comes before another one that was submitted earlier."""
+    """Return whether a job goes before another one that was submitted earlier."""
     if s.rules.tier[j] != s.rules.tier[other]:
         return s.rules.tier[j] > s.rules.tier[other]
     return priority(s, p, j) > priority(s, p, other)
@@ -126,7 +126,7 @@ def is_before(s: View, p: Parameters, j: int, other: int) -> bool:
 
 @inlined
 def compute_usage(s: View, p: Parameters) -> None:
-    """Add what jobs used since the last round, and decay and rank it whenever `calc_period` is over."""
+    """Add the usage of jobs since the last round, and decay and rank it at the end of each `calc_period`."""
     rate, kept = np.log(2) / p.half_life, s.association_memory
     if kept[COMPUTED, 0] == 0 and s.clock[0].n_launched == 0:
         kept[USAGE] = s.rules.usage
@@ -150,7 +150,7 @@ def compute_usage(s: View, p: Parameters) -> None:
 
 @inlined
 def charge(s: View, since: float, until: float, rate: float, ended: bool) -> None:
-    """Add what jobs used from `since` to `until`: those that ended in that time, or those that did not."""
+    """Add the usage of jobs from `since` to `until`: of jobs that ended in that time, or of those that did not."""
     faded, usage = np.exp(-rate * (until - since)), s.association_memory[USAGE]
     for k in range(int(s.association_memory[RUN, 0])):
         j = int(s.memory[BY_END, k])
@@ -159,7 +159,7 @@ def charge(s: View, since: float, until: float, rate: float, ended: bool) -> Non
         end = begin + s.job[j].executed if s.job[j].status == DONE else np.inf
         if end <= since or (end <= until and end < np.inf) != ended:
             continue
-        if begin <= since and not ended:  # as nearly all
+        if begin <= since and not ended:  # the usual case
             usage[user] += units * (until - since) * faded
         else:
             run = max(min(end, until) - max(begin, since), 0.0)
@@ -168,10 +168,10 @@ def charge(s: View, since: float, until: float, rate: float, ended: bool) -> Non
 
 @inlined
 def rank(s: View) -> None:
-    """Fair Tree: walk the tree by level fair share; the first user has the factor 1, each further one less.
+    """Fair Tree: walk the tree by level fair share; the first user has the factor 1, each further user less.
 
-    Equal users share a rank, a user goes before an account that is its equal and shares with the first user in there,
-    and the users of equal accounts are ranked together.
+    Equal users share a rank. A user goes before an account equal to it and shares the rank of the first user in there.
+    Users of equal accounts are ranked together.
     """
     parent, fair = s.rules.parent, level_fair_shares(s)
     n = len(parent)
@@ -216,7 +216,7 @@ def rank(s: View) -> None:
 
 @inlined
 def level_fair_shares(s: View) -> F:
-    """Part of the shares over part of the usage, among those with the same parent; infinite before any usage."""
+    """Return parts of the shares over parts of the usage, among siblings; infinite before any usage."""
     parent, shares = s.rules.parent, s.rules.shares
     usage, n = s.association_memory[USAGE].copy(), len(parent)
     for a in range(n):
@@ -225,7 +225,7 @@ def level_fair_shares(s: View) -> F:
     for a in range(n - 1, -1, -1):
         if parent[a] >= 0:
             usage[parent[a]] += usage[a]
-    shares_of, usage_of = np.zeros(n + 1), np.zeros(n + 1)  # of all with one parent; the last entry is the root's
+    shares_of, usage_of = np.zeros(n + 1), np.zeros(n + 1)  # totals per parent; the last entry is the root's
     for a in range(n):
         if shares[a] < np.inf:
             shares_of[parent[a]] += shares[a]

@@ -1,4 +1,4 @@
-"""Room for a gang that does not fit, made of running leases; what a revoked job did in its lease is lost."""
+"""Making room for a gang that does not fit by revoking running leases; a revoked job loses its work in that lease."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from astraea.core.compilation import inlined
 
 @inlined
 def take_leases(s: View, p: Any, j: int, may_take: Callable[[View, Any, int, int], bool]) -> None:
-    """Revoke leases that job `j` may take, the latest granted first, until it fits; none if all are not enough."""
+    """Revoke leases that job `j` may take, the latest granted first, until it fits; none if all are too few."""
     room = s.clock[0].free
     for k in running(s):
         if is_open(s, k) and may_take(s, p, j, k):
@@ -29,6 +29,6 @@ def take_leases(s: View, p: Any, j: int, may_take: Callable[[View, Any, int, int
 
 @inlined
 def is_younger(s: View, a: int, b: int) -> bool:
-    """Whether the lease of job `a` began after that of job `b`; of equals, the job submitted later."""
+    """Return whether the lease of job `a` began after that of job `b`; among equals, the job submitted later."""
     later = s.job[a].lease_start - s.job[b].lease_start
     return later > 0 or (later == 0 and a > b)

@@ -1,27 +1,28 @@
 """Themis: finish-time fairness by partial-allocation auctions ([Mahajan2020] §3; [Ye2022] §6.1.5).
 
-At every round the candidates that are worst off by their estimated finish-time fairness bid for the free GPUs what
-running is worth to them, 1 / rho. The auction takes the set of gangs with the largest product of values, and a winner
-keeps only the part c of its prize that makes up for what the others lose by its presence: the hidden payment. What is
-left goes to the candidates that did not bid.
+In every round the candidates with the worst estimated finish-time fairness bid for the free GPUs; a bid is the value of
+running, 1 / rho. The auction takes the set of gangs with the largest product of values. A winner keeps only the part c
+of its prize, which compensates for the loss of the others from its presence: the hidden payment. The rest goes to the
+candidates that did not bid.
 
-Departures. Apps are single jobs, so that every bid is one gang or nothing. The original gives a winner the fraction c
-of its GPUs; a gang is all or none, so here it gets the whole gang with probability c, drawn from a hash of job and
-moment that does not depend on what was drawn before. Leftovers are given placement-aware, not at random.
+Departures. Apps are single jobs, so every bid is one gang or nothing. The original gives a winner the fraction c of its
+GPUs; a gang is all or nothing, so here it gets the whole gang with probability c, drawn from a hash of job and time
+that does not depend on earlier draws. Leftovers are given placement-aware, not at random.
 
-What a job could expect by itself, T_isolated, has two readings; N is the average number of active jobs in its life.
-`cluster-share` is T max(1, d N / M): on 1/N of the M GPUs, where a gang of d is no faster than on d ([Mahajan2020]).
-`times-n` is T N: N times as long as alone, whatever the gang ([Ye2022] §4.1.2, as in `finish-time-fairness`). Public
-code is split. Only the first knows the demand, which [Ye2022] says that Themis leaves out; it puts small gangs first.
+T_isolated, the time that a job could expect by itself, has two readings; N is the average number of active jobs during
+its life. `cluster-share` is T max(1, d N / M): on 1/N of the M GPUs, where a gang of d is no faster than on d
+([Mahajan2020]). `times-n` is T N: N times as long as alone, whatever the gang ([Ye2022] §4.1.2, as in
+`finish-time-fairness`). Public implementations differ. Only the first reading uses the demand, which [Ye2022] says
+Themis ignores; it puts small gangs first.
 
-What the payment guarantees, within one auction. The truth maximizes c v(gang) for a winner and v(nothing) for a
-loser: what is withheld counts as worth nothing, as in the original, where values are proportional to GPUs. Here a
-winner that draws a blank is as well off as a loser. Winners still cannot gain by a lie, as c depends on the bids of
-the others alone, but a loser that overbids could. No lottery between running and waiting prevents that: whoever gains
-by running wants the largest probability, whatever its values, so it is truthful only if it ignores the bid.
+The payment's guarantee, within one auction. Truth maximizes c v(gang) for a winner and v(nothing) for a loser: the
+withheld part counts as worthless, as in the original, where values are proportional to GPUs. Here a winner that draws a
+blank is as well off as a loser. Winners still cannot gain by a lie, because c depends only on the others' bids, but a
+loser that overbids could gain. No lottery between running and waiting prevents that: a job that gains by running wants
+the largest probability, whatever its values, so it is truthful only if the lottery ignores the bid.
 
-What is withheld is not given to other bidders at that round: one that shades its bid, loses and gets what the winner
-may not keep would not pay. GPUs that nobody else can use then stay idle until the next round, with new lots.
+Withheld GPUs are not given to other bidders in that round; otherwise a job could shade its bid, lose, and get for free
+what the winner may not keep. GPUs that no other job can use then stay idle until the next round, with new draws.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ class Parameters(NamedTuple):
     """Parameters of Themis.
 
     lease_term : s, length of a lease
-    f : fairness knob, only the worst part 1 - f of the candidates bids (at least one): 0 all, 1 the single worst
-    isolated : with what a job is compared: on 1/N of the cluster, or N times as long as alone
+    f : fairness knob, only the worst part 1 - f of the candidates bids (at least one): 0 for all, 1 for the worst
+    isolated : baseline of a job: on 1/N of the cluster, or N times as long as alone
     """
 
     lease_term: float = 900.0
@@ -84,7 +85,7 @@ def themis(s: View) -> None:
 
 @inlined
 def worst_first(s: View, p: Parameters) -> tuple[I, F, F]:
-    """Candidates by estimated finish-time fairness if they run from now on, and that if they wait for a lease."""
+    """Return candidates, worst first, with estimated finish-time fairness if they run now, and if they wait."""
     jobs = all_candidates(s)
     now, later = np.empty(len(jobs)), np.empty(len(jobs))
     for k, j in enumerate(jobs):
@@ -99,11 +100,11 @@ def worst_first(s: View, p: Parameters) -> tuple[I, F, F]:
 
 @inlined
 def auction(demand: I, value_with: F, value_without: F, free: int) -> F:
-    """Partial-allocation auction: the part of its gang that each bidder keeps; 0 for those that win nothing.
+    """Hold a partial-allocation auction; return the part of its gang that each bidder keeps, 0 for losers.
 
-    The winners are the set of gangs that fits and has the largest product of values, that is the largest sum of
-    gains log(v(gang) / v(nothing)): a 0/1 knapsack, solved exactly. In steps of 2**-30 the sums are exact, so a tie on
-    paper is a tie here; it goes to the earlier bidder. Winner i keeps
+    The winners are the set of gangs that fits and has the largest product of values, that is, the largest sum of gains
+    log(v(gang) / v(nothing)): a 0/1 knapsack, solved exactly. In steps of 2**-30 the sums are exact, so a tie on paper
+    is a tie here; it goes to the earlier bidder. Winner i keeps
 
         c_i = prod_{j != i} v_j(x*) / prod_{j != i} v_j(x* without i) = exp(sum of the others' gains in x* - without i)
 
@@ -113,7 +114,7 @@ def auction(demand: I, value_with: F, value_without: F, free: int) -> F:
     gain = level(np.log(value_with / value_without))
     bids = serious(demand, gain, free)
     if demand[bids].sum() <= free:
-        kept[bids] = 1.0  # nobody is in anyone's way
+        kept[bids] = 1.0  # no bid is in the way of another
         return kept
     n = len(bids)
     before, after = np.zeros((n + 1, free + 1)), np.zeros((n + 1, free + 1))  # best sum of the first k, of the rest
@@ -133,7 +134,7 @@ def auction(demand: I, value_with: F, value_without: F, free: int) -> F:
 
 @inlined
 def serious(demand: I, gain: F, free: int) -> I:
-    """Bids that could win, or take the place of one that wins: of equal gangs the best, one more than fit."""
+    """Return the bids that could win, or replace a winner: of equal gangs the best, one more than fit."""
     rank = np.zeros(free + 1, np.int64)
     stays = np.zeros(len(demand), np.bool_)
     for k in np.argsort(-gain, kind="mergesort"):
@@ -145,16 +146,16 @@ def serious(demand: I, gain: F, free: int) -> I:
 
 @inlined
 def add_bid(best: F, better: F, demand: int, gain: float) -> None:
-    """The best sum of gains for each number of GPUs once one more bid is there; for none the old one holds."""
+    """Update the best sum of gains for each number of GPUs with one more bid; for 0 GPUs it does not change."""
     for gpus in range(len(best)):
         better[gpus] = best[gpus] if gpus < demand else max(best[gpus], best[gpus - demand] + gain)
 
 
 @inlined
 def give_leftovers(s: View, jobs: I) -> None:
-    """Grant what is still free to these, worst first: those that need no more nodes than they must, then the rest.
+    """Grant the remaining GPUs to these jobs, worst first: first jobs on as few nodes as possible, then the rest.
 
-    A job that asks for renewal counts among the first while nobody takes its nodes.
+    A job that asks for renewal counts among the first while no other job takes its nodes.
     """
     if not some_job_fits(s):
         return
@@ -174,7 +175,7 @@ def give_leftovers(s: View, jobs: I) -> None:
 
 @inlined
 def keeps_its_nodes(s: View, nodes: I, j: int) -> bool:
-    """Take what job `j` holds out of the free nodes, if all of it is still there."""
+    """Remove the GPUs of job `j` from the free nodes if all of them are still there; return whether they are."""
     first = s.job[j].first_piece
     piece = first
     while piece >= 0:
@@ -190,7 +191,7 @@ def keeps_its_nodes(s: View, nodes: I, j: int) -> bool:
 
 @inlined
 def free_nodes(s: View) -> I:
-    """Free GPUs per node once the jobs that are not renewed have left and those granted so far have come."""
+    """Return the free GPUs per node after the jobs that are not renewed have left and the granted ones have started."""
     nodes = s.node_free.copy()
     for j in renewals(s):
         piece = s.job[j].first_piece if is_open(s, j) else -1
@@ -205,7 +206,7 @@ def free_nodes(s: View) -> I:
 
 @inlined
 def is_consolidated(nodes: I, gpus: int, per_node: int) -> bool:
-    """Whether a gang fits on as few nodes as it must: whole ones and one for the rest."""
+    """Return whether a gang fits on as few nodes as possible: whole ones and one for the rest."""
     spare = np.sum(nodes == per_node) - gpus // per_node
     rest = gpus % per_node
     partner = bool(np.any((rest <= nodes) & (nodes < per_node)))
@@ -214,7 +215,7 @@ def is_consolidated(nodes: I, gpus: int, per_node: int) -> bool:
 
 @inlined
 def take(nodes: I, gpus: int) -> None:
-    """Take a gang from the emptiest nodes one after the other, its rest from the fullest node that holds it."""
+    """Take a gang from the emptiest nodes one after the other, and its rest from the fullest node that holds it."""
     while gpus > 0:
         node = int(np.argmax(nodes))
         for other in range(len(nodes)):

@@ -1,14 +1,14 @@
 """Tiresias-L: discretized two-dimensional least attained service (Gu et al., NSDI 2019; [Ye2022] §6.1.5).
 
-Jobs live in queues by the GPU-time they have attained; the lowest queue goes first, FIFO inside a queue, over the
-whole cluster, without tenants. A gang that does not fit is passed over.
+Jobs are in queues by the GPU-time they have attained; the lowest queue goes first, FIFO within a queue, over the whole
+cluster, without tenants. A gang that does not fit is skipped.
 
 With `immediate`, a job that does not fit takes the GPUs of running jobs of higher queues at once, as in the original:
-those whose leases began last, no more of them than it needs, and none if all are too few. They lose what they did in
-that lease, which is what the engine charges for a revoked one; the original saves it.
+from the leases that began last, only as many as it needs, and none if all are too few. These jobs lose their work in
+that lease, as the engine charges for any revoked lease; the original saves it.
 
-Departures: attained service counts finished leases, so that the queue of a running job is that of its last grant. By
-default preemption waits for the end of the lease, as for every lease-based scheduler of the evaluation.
+Departures: attained service counts finished leases, so the queue of a running job is that of its last grant. By default
+preemption waits for the end of the lease, as for every lease-based scheduler of the evaluation.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Parameters(NamedTuple):
     queues : number of queues
     threshold : GPU-s, attained service at which a job leaves the first queue
     growth : factor between one queue's threshold and the next
-    promote : a job that has waited this many times its executed time returns to the first queue; 0 never
-    immediate : whether a job that does not fit takes the GPUs of jobs of higher queues in the middle of their leases
+    promote : a job that has waited this many times its executed time returns to the first queue; 0 for never
+    immediate : a job that does not fit takes the GPUs of jobs of higher queues in the middle of their leases
     """
 
     lease_term: float = 900.0
@@ -46,7 +46,7 @@ SERVICE, EXECUTED = range(2)
 
 
 def rounds_to_look_at(p: Mapping[str, float]) -> int:
-    """A job that was revoked may take GPUs in its turn at the next round, and time alone promotes jobs."""
+    """Return `WHILE_ONE_WAITS` or less: a revoked job may take GPUs in the next round, and time alone promotes jobs."""
     if p["immediate"] > 0:
         return WHILE_ONE_WAITS
     return WHILE_ONE_FITS if p["promote"] > 0 else AT_EVENTS
@@ -87,11 +87,11 @@ def tiresias_l(s: View) -> None:
 
 @inlined
 def since_promotion(s: View, j: int) -> float:
-    """Service of finished leases that decides the queue of job `j` [GPU-s]."""
+    """Return the service of finished leases that decides the queue of job `j` [GPU-s]."""
     return s.job[j].attained_service - s.memory[SERVICE, j]
 
 
 @inlined
 def is_of_a_higher_queue(s: View, threshold: float, _j: int, k: int) -> bool:
-    """Whether job `k` has left the queues up to a threshold."""
+    """Return whether job `k` has left the queues up to a threshold."""
     return since_promotion(s, k) >= threshold

@@ -1,7 +1,7 @@
-"""Public trace formats, one file each: `read_trace` is the one door.
+"""Readers of public trace formats, one file each; `read_trace` is the entry point.
 
-A reader makes `rows.Rows` of a file. A new one is named in `FORMATS`, `read_trace`, `recognise` and, where a folder of
-its files has one for each tenant, in `_ENDINGS`.
+A reader makes `rows.Rows` from a file. To add one, name it in `FORMATS`, `read_trace` and `recognise`, and in
+`_ENDINGS` if a folder may have one file per tenant.
 """
 
 from __future__ import annotations
@@ -48,33 +48,33 @@ def read_trace(
     Parameters
     ----------
     path : path
-        A file, packed with gzip or not; a folder of one Helios cluster, of the Philly trace or of Kestrel's Parquet
+        A file, possibly gzip-compressed; a folder of one Helios cluster, of the Philly trace or of Kestrel's Parquet
         files; or a folder of CSV or Gavel files, one per tenant.
     format : str, optional
-        One of `FORMATS`; recognised from the content if not given.
+        One of `FORMATS`; detected from the content by default.
     time_unit : {"ms", "s", "min"}, optional
-        Of `submit_time` and `duration` in ``tiresias-csv``; needed where the header does not tell it. It wins over
+        Unit of `submit_time` and `duration` in ``tiresias-csv``; required if the header does not imply it. Overrides
         the header.
     weights : path or mapping, optional
-        Tenant weights: a share file with a header (tenant, weight, and maybe a tree, see `shares.read_shares`), what
-        ``sshare -P -a`` printed, or a mapping. Every tenant of the trace must be in it.
+        Tenant weights: a share file with a header (tenant, weight, possibly a tree, see `shares.read_shares`), the
+        output of ``sshare -P -a``, or a mapping. It must contain every tenant of the trace.
     name : str, optional
         Name of the trace; by default that of the file or folder.
     throughputs : path, optional
         Gavel's `simulation_throughputs.json`; by default the one beside the trace.
     tenant : str, optional
-        Who the tenants of a log are: of ``slurm`` "account" (default), "top-account", "user", "partition" or "qos"; of
-        ``swf`` "group" (default), "user", "queue" or "partition". `top-account`: the accounts right below the root,
-        with all jobs below them; the tree is that of the `weights` from ``sshare``.
+        Field that names the tenants of a log: for ``slurm`` "account" (default), "top-account", "user", "partition" or
+        "qos"; for ``swf`` "group" (default), "user", "queue" or "partition". `top-account`: the accounts right below
+        the root, with all jobs below them; the tree comes from `weights`, the output of ``sshare``.
     columns : mapping or sequence, optional
-        Where a CSV file calls its columns otherwise: its name for each of `tiresias_csv.NAMES` that it has. Where a
-        Slurm log has no header line: the names of all its columns, as ``sacct --format`` got them.
+        For a CSV file with other column names: its name for each of `tiresias_csv.NAMES` that it has. For a Slurm log
+        without a header line: the names of all its columns, as given to ``sacct --format``.
     resource : str, optional
-        What a Slurm log's jobs share, which is called a GPU then: ``gres/gpu``, ``gres/gpu:a100``, ``cpu``, ``node``,
+        The resource of a Slurm log that counts as GPUs: ``gres/gpu``, ``gres/gpu:a100``, ``cpu``, ``node``,
         ``billing`` or any other countable resource of `AllocTRES`.
     strict : bool, optional
-        Whether the first row that cannot be read is refused; else such rows are set aside (`Trace.unreadable`). Files
-        of ``helios``, ``philly`` and ``gavel`` are always refused.
+        If true, the first row that cannot be read is an error; otherwise such rows are set aside (`Trace.unreadable`).
+        For ``helios``, ``philly`` and ``gavel`` it is always an error.
 
     Raises
     ------
@@ -91,16 +91,16 @@ def read_trace(
     named = "tiresias-csv" if isinstance(columns, Mapping) else "slurm"
     chosen = format or (named if columns else recognise(path))
     if time_unit is not None and chosen != "tiresias-csv":
-        raise InputError(f"{path}: the format {chosen} has a unit of its own, so no time unit can be given")
+        raise InputError(f"{path}: the format {chosen} has its own time unit: do not give one")
     if throughputs is not None and chosen != "gavel":
-        raise InputError(f"{path}: only the format gavel needs throughputs, this is {chosen}")
+        raise InputError(f"{path}: throughputs can be given for the format gavel only; this file is {chosen}")
     if tenant is not None and chosen not in ("slurm", "swf"):
-        raise InputError(f"{path}: only of the formats slurm and swf the tenant can be chosen, this is {chosen}")
+        raise InputError(f"{path}: tenant can be chosen for the formats slurm and swf only; this file is {chosen}")
     if columns and chosen != named:
         form = "OURS=THEIRS,..." if named == "tiresias-csv" else "NAME,NAME,..."
-        raise InputError(f"{path}: only of the format {named} columns can be named by {form}, this is {chosen}")
+        raise InputError(f"{path}: columns as {form} can be given for the format {named} only; this file is {chosen}")
     if resource != GPU and chosen != "slurm":
-        raise InputError(f"{path}: only of the format slurm the resource can be chosen, this is {chosen}")
+        raise InputError(f"{path}: resource can be chosen for the format slurm only; this file is {chosen}")
     if chosen == "slurm":
         rows, shares = slurm.read_slurm(path, tenant or "account", weights, resource, tuple(columns or ()), strict)
     else:
@@ -126,14 +126,14 @@ def read_trace(
 
 
 def _by_tenant(path: Path, format: str, read: Callable[[Path, str, bool], Rows]) -> Rows:
-    """Read a file, or those of a folder in the order of their names: each is one tenant, and they share a clock.
+    """Read a file, or those of a folder in order of name; each file is one tenant, and they share a clock.
 
-    `read` takes a file, the name of the tenant, which is that of the file, and whether it is one of several.
+    `read` takes a file, the name of its tenant (the file's name), and whether it is one of several.
     """
     endings = _ENDINGS[format]
     files = sorted(path / name for name in _inside(path) if name.endswith(endings)) if path.is_dir() else [path]
     if not files:
-        raise InputError(f"{path}: there is no file in this folder whose name ends in {' or '.join(endings)}")
+        raise InputError(f"{path}: the folder has no file whose name ends in {' or '.join(endings)}")
     parts = [read(file, tenant_of(file, *endings), len(files) > 1) for file in files]
     if len(parts) == 1:
         return parts[0]
@@ -149,7 +149,7 @@ def _inside(folder: Path) -> list[str]:
 
 
 def recognise(path: Path) -> str:
-    """Find the one format that fits a file or folder by its names and columns; `InputError` if it is not just one."""
+    """Find the one format that fits a file or folder by its names and columns; `InputError` if none or several fit."""
     if path.is_dir():
         names = _inside(path)
         fits = {"helios": helios.LOG in names, "philly": philly.LOG in names}
@@ -174,6 +174,6 @@ def recognise(path: Path) -> str:
     if len(fitting) == 1:
         return fitting[0]
     if not fitting and path.is_file():
-        read_start(path, "strict")  # it may be no text at all
-    found = f"could be {' or '.join(fitting)}" if fitting else "is none that is recognised by its content"
-    raise InputError(f"{path}: the format {found}; give the format, one of {', '.join(FORMATS)}")
+        read_start(path, "strict")  # it may not be text at all
+    found = f"could be {' or '.join(fitting)}" if fitting else "cannot be detected from its content"
+    raise InputError(f"{path}: the format {found}; give it with format (--format), one of {', '.join(FORMATS)}")

@@ -1,8 +1,8 @@
-"""Gavel's traces ([Narayanan2020]): tab-separated lines without a header, 7 columns (older) or 10.
+"""Reader of Gavel's traces ([Narayanan2020]): tab-separated lines without a header, 7 columns (older) or 10.
 
-A line tells steps, not seconds: duration = total_steps / (steps/s of that job type and scale factor, alone on V100s),
+A line gives steps, not seconds: duration = total_steps / (steps/s of that job type and scale factor, alone on V100s),
 from Gavel's table of measured throughputs. Jobs have no identifier: they are numbered from 0 in the order of the file.
-In the 10-column form `priority` is the job's weight; `SLO` (times the duration; below 0: none) gives the deadline.
+In the 10-column form `priority` is the job's weight, and `SLO` times the duration is the deadline (below 0: none).
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ FORMS: Final[dict[int, tuple[str, ...]]] = {
     ),
 }  # fmt: skip
 MAX_STEPS: Final = 1e15
-"""Largest number of steps that is accepted."""
+"""Largest accepted number of steps."""
 
 _ACCELERATOR: Final = "v100"
 _KEY: Final = re.compile(r"\((['\"])(?P<type>.+)\1, (?P<scale>\d{1,7})\)")
 
 
 def read_columns(path: Path, known: Sequence[str], source: str) -> tuple[Table, dict[str, Any]]:
-    """Read a trace as it stands: the table, for places, and its columns; job types must be `known` ones of `source`.
+    """Read a trace: the table, for places, and its columns; job types must be `known` ones of `source`.
 
-    These are `job_type`, `demand` [GPU], `submit_time` [s], `steps`, and where there are 10 columns `weight` and `slo`,
-    a multiple of the duration, NaN for none.
+    Columns: `job_type`, `demand` [GPU], `submit_time` [s], `steps`, and in the 10-column form `weight` and `slo`,
+    a multiple of the duration, NaN if none.
     """
     table = read_table(path, FORMS)
     types = table.text("job_type")
@@ -63,7 +63,7 @@ def read_columns(path: Path, known: Sequence[str], source: str) -> tuple[Table, 
 
 
 def read_gavel(path: Path, tenant: str, several: bool, speeds: dict[tuple[str, int], float]) -> Rows:
-    """Read one file, perhaps one of `several`; jobs that ask for 0 GPUs or have no throughput are set aside."""
+    """Read one file, possibly one of `several`; jobs that ask for 0 GPUs or have no throughput are set aside."""
     table, columns = read_columns(path, [job_type for job_type, _ in speeds], "the throughputs table")
     types, demand, submit = columns["job_type"], columns["demand"], columns["submit_time"]
     speed = np.array([speeds.get((t, int(d)), np.nan) for t, d in zip(types, demand, strict=True)])
@@ -92,22 +92,22 @@ def read_gavel(path: Path, tenant: str, several: bool, speeds: dict[tuple[str, i
 
 
 def read_speeds(trace: Path, throughputs: str | Path | None) -> dict[tuple[str, int], float]:
-    """Steps/s of (job type, scale factor) alone on V100s, from the table of throughputs or that beside the trace."""
+    """Return steps/s of (job type, scale factor) alone on V100s, from `throughputs` or the file beside a trace."""
     beside = (trace if trace.is_dir() else trace.parent) / THROUGHPUTS
     path = beside if throughputs is None else Path(throughputs)
     if not path.is_file():
-        hint = "get it with `astraea data fetch gavel-throughputs` and give its path as throughputs"
-        raise InputError(f"{path}: there is no table of throughputs, which turns steps into seconds; {hint}")
+        hint = "download it with `astraea data fetch gavel-throughputs` and give its path as throughputs"
+        raise InputError(f"{path}: no such file of throughputs, which turn steps into seconds; {hint}")
     data = read_json(path)
     entries = data.get(_ACCELERATOR) if isinstance(data, dict) else None
     if not isinstance(entries, dict) or not entries:
-        raise InputError(f"{path}: key {_ACCELERATOR!r} must hold the throughputs of each job type")
+        raise InputError(f"{path}: key {_ACCELERATOR!r} must contain the throughputs of each job type")
     out: dict[tuple[str, int], float] = {}
     for key, value in entries.items():
         match = _KEY.fullmatch(key)
         speed = value.get("null") if isinstance(value, dict) else None
         if match is None or not is_number(speed) or not 0 <= speed < float("inf"):
             expected = '"(\'job type\', scale factor)" with a number of at least 0 under "null"'
-            raise InputError(f"{path}: {_ACCELERATOR} must hold {expected}, got {printable(key)}: {printable(speed)}")
+            raise InputError(f"{path}: {_ACCELERATOR} must have {expected}, got {printable(key)}: {printable(speed)}")
         out[match["type"], int(match["scale"])] = float(speed)
     return out

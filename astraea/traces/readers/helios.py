@@ -1,7 +1,7 @@
-"""Helios traces (SenseTime, [Hu2021]): `cluster_log.csv` with `cluster_gpu_number.csv` beside it.
+"""Reader of Helios traces (SenseTime, [Hu2021]): `cluster_log.csv` with `cluster_gpu_number.csv` beside it.
 
-Jobs of 0 GPUs are CPU jobs. TIMEOUT and NODE_FAIL count as failed, as the publishers count them. A tenant's weight is
-the number of GPUs of its virtual cluster on the last day on which it had any. Times have no zone and become
+Jobs with 0 GPUs are CPU jobs. TIMEOUT and NODE_FAIL count as failed, as in the publishers' work. A tenant's weight is
+the number of GPUs of its virtual cluster on the last day on which it had any. Times have no time zone and become
 seconds from the earliest submission of a GPU job.
 """
 
@@ -85,7 +85,7 @@ def read_helios(path: Path, weights: dict[str, float] | None) -> tuple[Rows, dic
 def _sizes(path: Path) -> dict[str, float]:
     """Read the GPUs of each virtual cluster on the last day on which it had any."""
     if not path.is_file():
-        raise InputError(f"{path}: there is no such file; it tells the sizes of the virtual clusters (or give weights)")
+        raise InputError(f"{path}: no such file, which gives the sizes of the virtual clusters; add it or give weights")
     table = read_table(path)
     table.require(("date",))
     day = table.words("date")

@@ -1,13 +1,13 @@
-"""Microsoft's Philly trace ([Jeon2019]): `cluster_job_log`, a JSON list of jobs with their attempts.
+"""Reader of Microsoft's Philly trace ([Jeon2019]): `cluster_job_log`, a JSON list of jobs with their attempts.
 
-Choices, where the log leaves them open:
+Choices that the log leaves open:
 
 - `demand` is the number of GPUs of the first attempt that lists any, as in the publishers' own notebook;
-- `duration` is the time that the job ran, summed over the attempts that have a start and an end: the wait between
+- `duration` is the running time, summed over the attempts that have a start and an end: the wait between
   attempts is not service;
-- a job whose last attempt has no end was still running when the log was taken, so its duration is not known;
-- times are local and naive. On 2017-11-05 clocks went back from 2:00 to 1:00: an interval inside that hour that seems
-  to end before it starts cannot be measured.
+- a job whose last attempt has no end was still running when the log was taken, so its duration is unknown;
+- times are local and naive. On 2017-11-05 clocks went back from 2:00 to 1:00: if an interval within that hour seems to
+  end before it starts, its length is unknown.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _REPEATED_HOUR: Final = (np.datetime64("2017-11-05T01:00:00"), np.datetime64("20
 
 
 def read_philly(path: Path) -> Rows:
-    """Read a `cluster_job_log`, or the folder that holds it.
+    """Read a `cluster_job_log`, or the folder that contains it.
 
-    Set aside: jobs without an attempt, without GPUs, without times, still running when the log was taken, or that
-    ran for 0 s. `queueing_delay` is first start - submission.
+    Set aside: jobs without an attempt, without GPUs or without times, jobs still running when the log was taken, and
+    jobs that ran for 0 s. `queueing_delay` is first start - submission.
     """
     log = path / LOG if path.is_dir() else path
     entries = _load(log)
@@ -97,7 +97,7 @@ def _load(path: Path) -> list[dict[str, Any]]:
 
 
 def _words(entries: list[dict[str, Any]], key: str, where: list[str]) -> Any:
-    """Take one text per job; a missing key or another type is refused."""
+    """Return one text per job; a missing key or another type is refused."""
     values = [e.get(key) for e in entries]
     for value, entry, place in zip(values, entries, where, strict=True):
         if not _is_text(value):
@@ -129,14 +129,14 @@ def _attempts(entries: list[dict[str, Any]], where: list[str]) -> tuple[pd.DataF
 
 
 def _is_text(value: Any) -> bool:
-    """Whether it is a text that names something and can be written: JSON may hold halves of a surrogate pair."""
+    """Return whether it is a text that names something and can be written: JSON may contain unpaired surrogates."""
     if not (isinstance(value, str) and value.strip()):
         return False
     return value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)
 
 
 def _list(item: dict[str, Any], key: str, place: str) -> list[dict[str, Any]]:
-    """Take a list of objects; nothing counts as an empty list."""
+    """Return a list of objects; a missing value counts as an empty list."""
     value = item.get(key)
     if value is None:
         return []

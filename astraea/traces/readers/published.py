@@ -1,7 +1,7 @@
-"""Public logs of clusters, each in a form of its own: Acme, MIT SuperCloud, Kestrel, and Alibaba's spot GPUs.
+"""Readers of public cluster logs, each with its own format: Acme, MIT SuperCloud, Kestrel, and Alibaba's spot GPUs.
 
-Times become seconds from the first submission, dates are in UTC. Set aside: CPU jobs, jobs that never started or never
-ended or whose times contradict each other, and earlier runs of jobs that were requeued.
+Times become seconds from the first submission; dates are in UTC. Set aside: CPU jobs, jobs that never started or ended,
+jobs whose times contradict each other, and earlier runs of requeued jobs.
 
 Sources: the READMEs of InternLM/AcmeTrace, MIT-AI-Accelerator/MIT-Supercloud-Dataset and alibaba/clusterdata
 (cluster-trace-v2026-spot-gpu) on GitHub; the datacard of NLR HPC Kestrel Jobs Data (DOI 10.7799/3023270).
@@ -32,7 +32,7 @@ HEADERS: Final = {
     "spot-gpu": ("job_name", "organization", "gpu_model", "cpu_request", "gpu_request", "worker_num", "submit_time",
                  "duration", "job_type"),
 }  # fmt: skip
-"""Columns of the forms that are one CSV file."""
+"""Columns of the formats that are one CSV file."""
 
 KESTREL: Final = (
     "id", "user_hash", "account_hash", "partition", "qos", "state_simple", "submit_time", "start_time", "end_time",
@@ -46,7 +46,7 @@ _STATES: Final = {"COMPLETED": "completed", "CANCELLED": "cancelled", "FAILED": 
 _CODES: Final = {3: "COMPLETED", 4: "CANCELLED", 5: "FAILED", 6: "TIMEOUT", 7: "NODE_FAIL", 11: "OUT_OF_MEMORY"}
 #: identifiers of the two kinds of GPUs in SuperCloud's TRES
 _GPUS: Final = re.compile(r"(?:^|,)100[12]=(\d+)")
-_YEAR: Final = 525_600.0  #: SuperCloud's time limit of jobs that asked for none [min]
+_YEAR: Final = 525_600.0  #: SuperCloud's time limit for jobs that asked for none [min]
 
 
 def read_acme(path: Path, strict: bool) -> Rows:
@@ -58,7 +58,7 @@ def read_acme(path: Path, strict: bool) -> Rows:
 
 
 def read_supercloud(path: Path, strict: bool) -> Rows:
-    """Read ``slurm-log.csv``; the tenants are the users. GPUs are those that a job got, or asked for if it got none."""
+    """Read ``slurm-log.csv``; the tenants are the users. Demand is the GPUs that a job got, else those it asked for."""
     table = _table(path, HEADERS["supercloud"], strict)
     got, asked = (
         np.array([sum(map(int, _GPUS.findall(tres))) for tres in table.words(c)], dtype=np.float64)
@@ -68,7 +68,7 @@ def read_supercloud(path: Path, strict: bool) -> Rows:
     times = [np.where(t > 0, t, np.nan) for t in times]  # 0 and -1: never
     minutes = table.number("timelimit", "minutes", np.isfinite)
     limit = np.where((minutes > 0) & (minutes < _YEAR), 60 * minutes, np.nan)
-    codes = table.number("state", "a number of a state", np.isfinite)
+    codes = table.number("state", "the number of a state", np.isfinite)
     state = pd.Series(codes).mod(256).map(_CODES).fillna("").to_numpy(dtype=object)
     known = {"user": table.words("id_user")}
     demand = np.where(got > 0, got, asked)
@@ -76,9 +76,9 @@ def read_supercloud(path: Path, strict: bool) -> Rows:
 
 
 def read_spot_gpu(path: Path, strict: bool) -> Rows:
-    """Read ``job_info_df.csv``; the tenants are the organizations. It does not tell when jobs started.
+    """Read ``job_info_df.csv``; the tenants are the organizations. It has no start times.
 
-    The kind of a job, HP (high priority) or Spot, is the `qos` of its details.
+    The kind of a job, HP (high priority) or Spot, is `qos` in its details.
     """
     table = _table(path, HEADERS["spot-gpu"], strict)
     each, workers = (table.number(c, "a number of at least 0", lambda v: v >= 0) for c in ("gpu_request", "worker_num"))
@@ -92,18 +92,18 @@ def read_spot_gpu(path: Path, strict: bool) -> Rows:
 
 
 def read_kestrel(path: Path, strict: bool) -> Rows:
-    """Read the Parquet files of a folder, or one; the tenants are the (hashed) accounts."""
+    """Read one Parquet file, or those of a folder; the tenants are the (hashed) accounts."""
     with extra("data"):
         import pyarrow  # noqa: F401  pandas needs it for Parquet
     files = sorted(path.rglob(f"*{PARQUET}")) if path.is_dir() else [path]
     if not files:
-        raise InputError(f"{path}: there is no file in this folder whose name ends in {PARQUET}")
+        raise InputError(f"{path}: the folder has no file whose name ends in {PARQUET}")
     try:
         jobs = pd.concat([pd.read_parquet(file, columns=list(KESTREL)) for file in files], ignore_index=True)
     except (OSError, ValueError) as err:
         raise InputError(f"{path}: not the Parquet files of Kestrel ({' '.join(str(err).split())[:200]})") from None
     given = jobs["gpus_requested"].fillna(0).replace("", 0)
-    uses = ~(pd.to_numeric(given, errors="coerce") <= 0).to_numpy()  # also what is no number: it is set aside
+    uses = ~(pd.to_numeric(given, errors="coerce") <= 0).to_numpy()  # not a number counts too: it is set aside
     texts = {c: _texts(jobs.loc[uses, c]) for c in KESTREL}
     table = _Parquet(path, texts, np.flatnonzero(uses) + 1, strict)
     times = [_dates(table, f"{c}_time") for c in ("submit", "start", "end")]
@@ -142,7 +142,7 @@ def _time_or_none(values: FloatArray) -> Any:
 
 
 def _dates(table: Table, column: str) -> FloatArray:
-    """Read dates with their zone as seconds since 1970; NaN for what says that there is none."""
+    """Read dates with a time zone as seconds since 1970; NaN if marked as absent."""
     words = pd.Series(table.words(column), dtype=object)
     dates = pd.to_datetime(words, format="ISO8601", utc=True, errors="coerce")
     seconds = to_seconds(dates.dt.as_unit("us") - pd.Timestamp(0, tz="UTC").as_unit("us"))
@@ -153,7 +153,7 @@ def _dates(table: Table, column: str) -> FloatArray:
 
 
 def _limit(column: pd.Series[Any]) -> FloatArray:
-    """Read time limits that are intervals, nanoseconds, or text [s]; NaN for what is none."""
+    """Read time limits given as intervals, nanoseconds or text [s]; NaN for anything else."""
     spans = pd.to_timedelta(column, unit="ns" if pd.api.types.is_numeric_dtype(column) else None, errors="coerce")
     return to_seconds(spans.where(spans > pd.Timedelta(0)))
 
@@ -166,7 +166,7 @@ def _rows(
     table: Table, job_id: str, tenant: str, user: str, demand: FloatArray, times: list[FloatArray], state: TextArray,
     known: Mapping[str, TextArray], limit: FloatArray | None = None,
 ) -> Rows:  # fmt: skip
-    """Make rows of what a form tells: columns of names, and submission, start and end [s], NaN for none."""
+    """Make rows from a format's data: columns of names, and submission, start and end [s], NaN if absent."""
     (submit, start, end), ids = times, table.text(job_id)
     last = pd.Series(np.nan_to_num(end, nan=np.inf)).groupby(ids).transform("max").to_numpy()
     again = pd.Series(ids).duplicated(keep=False).to_numpy() & (np.nan_to_num(end, nan=np.inf) < last)

@@ -1,4 +1,4 @@
-"""What a reader makes of a file: rows, each a job or set aside with a reason, and the trace of them."""
+"""Rows that a reader makes from a file, each a job or set aside with a reason, and the trace of them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _TEXT: Final = ("job_id", "tenant", "user", "state", "reason")
 
 
 class Rows(NamedTuple):
-    """What a reader found: columns of `Trace.from_frame` with `reason` (empty for a job), and the places.
+    """Result of a reader: columns of `Trace.from_frame` with `reason` (empty for a job), and the places.
 
     Other columns are those of `Trace.excluded_jobs`. `origin`, `recorded` and `details` are as in `Trace`, `id_column`
-    is what the source calls `job_id`, `aside` are the columns that are kept of the rows that are set aside, and
-    `unreadable` are more of those: lines that are no rows.
+    is the source's name of `job_id`, `aside` are the columns kept for rows that are set aside, and `unreadable` are
+    further rows set aside: lines that are not rows.
     """
 
     frame: pd.DataFrame
@@ -41,12 +41,12 @@ class Rows(NamedTuple):
 
 
 def frame(columns: dict[str, Any]) -> pd.DataFrame:
-    """Make a table of rows for `assemble`; text stays Python text, which is quicker to walk than Arrow's."""
+    """Make a table of rows for `assemble`; text stays Python text, which is faster to iterate over than Arrow's."""
     return pd.DataFrame({c: pd.Series(v, dtype=object) if c in _TEXT else v for c, v in columns.items()})
 
 
 def reasons(n: int, *rules: tuple[Any, str]) -> TextArray:
-    """Why each row is set aside: the first rule that is true for it, ``""`` for a job."""
+    """Return why each row is set aside: the first rule that is true for it, ``""`` for a job."""
     out = np.full(n, "", dtype=object)
     for applies, reason in reversed(rules):
         out[np.asarray(applies)] = reason
@@ -54,9 +54,9 @@ def reasons(n: int, *rules: tuple[Any, str]) -> TextArray:
 
 
 def faults_of(faults: Faults, lines: npt.NDArray[np.int64]) -> tuple[TextArray, TextArray, pd.DataFrame]:
-    """Say of the rows on some lines what is wrong with them, and what is there; list the faults of all other lines.
+    """Return fault and detail of the rows on these lines, and a table of the faults on all other lines.
 
-    The texts are empty where a row has no fault; the list has the columns line, reason and detail.
+    The texts are empty for rows without a fault; the table has the columns line, reason and detail.
     """
     reason, detail = np.full((2, len(lines)), "", dtype=object)
     at = pd.Index(lines).get_indexer(pd.Index([*faults], dtype=np.int64))
@@ -70,7 +70,7 @@ def faults_of(faults: Faults, lines: npt.NDArray[np.int64]) -> tuple[TextArray, 
 
 
 def rows_of(table: Table, columns: dict[str, Any], **more: Any) -> Rows:
-    """Make the rows of a table; those with faults are set aside."""
+    """Make the rows of a table; rows with faults are set aside."""
     reason, detail, rest = faults_of(table.faults, table.lines)
     made = frame(columns)
     made["line"], made["detail"] = table.lines, pd.Series(detail, dtype=object)
@@ -86,9 +86,9 @@ def tenant_of(path: Path, *endings: str) -> str:
 
 
 def assemble(found: Rows, name: str, weights: dict[str, float] | None, strict: bool = True) -> Trace:
-    """Make the trace of checked rows; tenants have equal weights if none are given.
+    """Make the trace from checked rows; tenants have equal weights if none are given.
 
-    A row whose identifier an earlier job has is refused, or set aside if not `strict`.
+    A row with the identifier of an earlier job is refused, or set aside if not `strict`.
     """
     rows, where, details = found.frame, found.where, found.details
     ids = rows["job_id"].to_numpy(dtype=object)
@@ -106,11 +106,15 @@ def assemble(found: Rows, name: str, weights: dict[str, float] | None, strict: b
         aside = pd.concat([aside, found.unreadable.assign(job_id="")], ignore_index=True)
     if len(kept) == 0:
         counts = ", ".join(f"{n} {r}" for r, n in aside["reason"].value_counts().items())
-        hint = "; where there are no GPUs, choose another resource, as with --resource cpu" if NO_GPU in counts else ""
+        hint = (
+            "; if the cluster has no GPUs, choose another resource, such as --resource cpu" if NO_GPU in counts
+            else "; check the columns and their order (--columns); --strict shows the first row that cannot be read"
+            if "detail" in aside and (aside["detail"] != "").all() else ""
+        )  # fmt: skip
         raise InputError(f"{name}: none of the {len(aside)} rows is a job that can be simulated ({counts}){hint}")
-    # where several files make one trace, only some may have these columns
+    # if several files make one trace, only some may have these columns
     columns = [c for c in (*REQUIRED, *OPTIONAL) if c in rows]
-    used = pd.DataFrame({c: rows.pop(c).iloc[kept] for c in columns})  # a million rows need the memory
+    used = pd.DataFrame({c: rows.pop(c).iloc[kept] for c in columns})  # `pop` saves memory for a million rows
     used = used.fillna({"weight": 1.0, "sensitivity": 1.0, "state": STATES[0]})
     return Trace.from_frame(
         used, name=name, weights=weights, origin=found.origin, excluded_jobs=aside,

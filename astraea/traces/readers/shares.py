@@ -1,4 +1,4 @@
-"""The share file: a weight for each tenant, and maybe the tree of queues that the tenants are the leaves of."""
+"""The share file: a weight for each tenant, and possibly the tree of queues whose leaves the tenants are."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _NUMBERS: Final[dict[str, tuple[Any, float]]] = {
     "limit": (_AMOUNT, np.inf),
     "priority": (("a whole number, or nothing", lambda v: (v == np.floor(v)) & (abs(v) < 1e9)), 0.0),
 }
-"""Further columns with numbers: what is expected, and what an empty field means."""
+"""Further columns with numbers: the expected values, and the meaning of an empty field."""
 
 
 def read_shares(source: str | Path | Mapping[str, float] | None) -> dict[str, float] | None:
-    """Tenant weights from a mapping, or a share file: tenant and weight below a header, whose words do not matter.
+    """Read tenant weights from a mapping or a share file: tenant and weight below a header with any words.
 
-    With any of the columns parent, quota, limit and priority the file is a tree of queues, and its leaves are tenants.
+    With any of the columns parent, quota, limit and priority the file is a tree of queues whose leaves are the tenants.
     """
     if source is None or isinstance(source, Mapping):
         return source if source is None or isinstance(source, Shares) else dict(source)
@@ -35,7 +35,7 @@ def read_shares(source: str | Path | Mapping[str, float] | None) -> dict[str, fl
     first, more = list(table.columns)[:2], list(table.columns)[2:]
     if len(first) < 2 or not {*more} <= {"parent", *_NUMBERS}:
         found, known = ", ".join(map(printable, table.columns)), ", ".join(("parent", *_NUMBERS))
-        raise InputError(f"{source}, line 1: a share file has tenant and weight, then any of {known}; found {found}")
+        raise InputError(f"{source}, line 1: expected columns tenant and weight, then any of {known}; found {found}")
     names = table.text(first[0])
     refuse(pd.Series(names).duplicated(), names, first[0], table.where, "unique")
     shares = dict(zip(names, table.number(first[1], *POSITIVE).tolist(), strict=True))

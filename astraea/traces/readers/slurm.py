@@ -1,15 +1,15 @@
-"""Slurm's accounting: ``sacct -P`` (columns in any order) and ``sacct --json``, and shares from ``sshare -P``.
+"""Reader of Slurm's accounting: ``sacct -P`` (columns in any order), ``sacct --json``, and shares of ``sshare -P``.
 
-One row of the log is one run of a job, of a task of an array, of a component of a heterogeneous job, or a step of one.
+A row of the log is a run of a job, of an array task or of a component of a heterogeneous job, or a step of a run.
 
-- A job is submitted when it could have started, at `Eligible`: what depends on others, or is held, comes later than its
-  `Submit`. Second 0 is the first `Submit` of the log.
-- Its demand is ``gres/gpu``, or another resource that is chosen, of `AllocTRES`, or of `ReqTRES` while it waits; typed
-  GPUs (``gres/gpu:a100``) are added up where there is no total. Before Slurm 20.11 it may be in `AllocGRES`, or for
-  each node in `ReqGRES`. The components of a heterogeneous job start together, so they are one gang.
-- Runs of one job that was requeued (``sacct --duplicates``) are one job: it needs what its last run took, as a job that
-  is requeued begins again, and all its runs are `Trace.recorded`. The same number after any other end is a new job.
-- A job that runs still has the time that it has run; where the log ends is the latest time in it.
+- A job counts as submitted when it could have started, at `Eligible`: a job that depends on others, or is held, comes
+  later than its `Submit`. Second 0 is the first `Submit` of the log.
+- Its demand is ``gres/gpu``, or another chosen resource, from `AllocTRES`, or from `ReqTRES` while it waits; typed
+  GPUs (``gres/gpu:a100``) are added up if there is no total. Before Slurm 20.11 it may be in `AllocGRES`, or per node
+  in `ReqGRES`. The components of a heterogeneous job start together, so they are one gang.
+- The runs of a requeued job (``sacct --duplicates``) are one job: its duration is that of its last run, because a
+  requeued job begins again, and all its runs are in `Trace.recorded`. The same number after any other end is a new job.
+- A job that is still running has the time that it has run so far; the log ends at the latest time in it.
 - The log is read as a stream, some ten thousand rows at a time.
 
 Source: the manual pages of sacct and sshare (slurm.schedmd.com/sacct.html, sshare.html).
@@ -46,25 +46,25 @@ __all__ = ["AGAIN", "NEVER", "NOBODY", "PART", "REQUIRED", "STEP", "WAITS", "rea
 REQUIRED: Final = ("JobID", "Submit", "Start", "End", "State")
 
 NOBODY: Final = "(none)"
-"""Tenant of a job whose account, or what else is the tenant, is empty."""
+"""Tenant of a job whose account, or other tenant field, is empty."""
 
 _ABSENT: Final = ("", "Unknown", "None", "N/A", "NULL", "0")
 _NEVER_ENDS: Final = ("", "UNLIMITED", "Partition_Limit", "INVALID", "Unknown", "None")
 _DEMANDS: Final = ("AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES")
 _COUNTS: Final = {"cpu": ("AllocCPUS", "NCPUS", "ReqCPUS"), "node": ("AllocNodes", "NNodes", "ReqNodes")}
-"""Columns that tell the same as a list of resources."""
+"""Columns with the same information as a list of resources."""
 
 _FIRST, _LAST = np.datetime64("2000-01-01T00:00:00"), np.datetime64("2106-02-07T06:28:15")
-"""Slurm is of 2002, and its times have 32 bits."""
+"""Slurm dates from 2002, and its times have 32 bits."""
 
 _LENGTH: Final = re.compile(r"(?:(?P<d>\d{1,6})-)?(?:(?P<h>\d{1,8}):)?(?P<m>\d{1,8}):(?P<s>\d{1,8})(?:\.\d+)?")
 
 Weights = str | Path | Mapping[str, float] | None
-"""Where tenant weights come from, as in `read_trace`."""
+"""Source of tenant weights, as in `read_trace`."""
 
 
 def is_first_line(line: str) -> bool:
-    """Whether a log of ``sacct`` begins with this line, with or without names of columns."""
+    """Return whether a log of ``sacct`` can begin with this line, with or without column names."""
     fields = [field.strip() for field in line.split("|")]
     return {"JobID", "State"}.issubset(fields) or (len(fields) > 4 and ID.fullmatch(fields[0]) is not None) or (
         line.split()[:1] == ["JobID"]
@@ -74,10 +74,10 @@ def is_first_line(line: str) -> bool:
 def read_slurm(
     path: Path, tenant: str, weights: Weights, resource: str = GPU, names: Sequence[str] = (), strict: bool = True
 ) -> tuple[Rows, dict[str, float] | None]:
-    """Read what ``sacct -P`` or ``sacct --json`` printed, and the tenants' weights, if given.
+    """Read the output of ``sacct -P`` or ``sacct --json``, and the tenants' weights, if given.
 
-    `tenant` is one of `TENANTS`; the weights are a share file, what ``sshare -P -a`` printed, or a mapping. `names` are
-    the columns of a log without a header line. The other arguments are those of `read_trace`.
+    `tenant` is one of `TENANTS`; the weights are a share file, the output of ``sshare -P -a``, or a mapping. `names`
+    are the columns of a log without a header line. The other arguments are those of `read_trace`.
     """
     one_of(tenant, TENANTS, "tenant")
     shares, top = _weights(tenant, weights)
@@ -90,13 +90,13 @@ def read_slurm(
         table.require((*REQUIRED, TENANTS[tenant]))
         known = (*_DEMANDS, *_COUNTS.get(resource, ()))
         if set(known).isdisjoint(table.columns):
-            says = f"the columns {' and '.join(known[:2])} are missing, which tell the {_called(resource)}"
+            says = f"the columns {' and '.join(known[:2])} are missing, which give the number of {_called(resource)}"
             raise InputError(f"{table.path}, line 1: {says}")
         parts.append(_parsed(table, tenant, top, resource))
     assert table is not None
     rows = _joined(parts)
     del parts
-    if is_json:  # slurmdbd gives jobs in any order, and runs of a job in theirs
+    if is_json:  # slurmdbd lists jobs in any order, and the runs of a job in theirs
         rows = rows.sort_values(["Submit", "Start", "number"], kind="stable", ignore_index=True)
     rows["fault"], rows["detail"], rest = faults_of(faults, rows["line"].to_numpy())
     return jobs_of(rows, table, rest, f"asks for 0 {_called(resource)}"), shares
@@ -107,24 +107,24 @@ def _called(resource: str) -> str:
 
 
 def _weights(tenant: str, given: Weights) -> tuple[dict[str, float] | None, dict[str, str] | None]:
-    """Weights of the tenants, and the tenant that each account belongs to where that is not the account itself."""
+    """Return the weights of the tenants, and the tenant of each account if that is not the account itself."""
     tree = None if given is None or isinstance(given, Mapping) else read_sshare(Path(given))
     if tenant == "top-account":
         if tree is None:
-            raise InputError("the tenant top-account needs the tree of accounts: weights of sshare -P -a")
+            raise InputError("tenant top-account needs the tree of accounts: give weights from sshare -P -a")
         return tree.tops, tree.top
     if tree is None:
         return read_shares(given), None
     if tenant != "account":
-        raise InputError(f"{given}: sshare has the shares of accounts, and the tenant is the {tenant}")
+        raise InputError(f"{given}: sshare gives shares of accounts, but the tenant is the {tenant}")
     return tree.leaves, None
 
 
 def _parsed(table: Table, tenant: str, top: Mapping[str, str] | None, resource: str) -> pd.DataFrame:
-    """Some rows of the log in their final types; what cannot be read is one of the faults of the table."""
+    """Return some rows of the log in their final types; anything unreadable is noted as a fault of the table."""
     own = table.words("JobID")
     found = [ID.fullmatch(v) for v in own]
-    table.check([m is None for m in found], own, "JobID", "a number, as 12, 12_3, 12+1 or 12.batch")
+    table.check([m is None for m in found], own, "JobID", "a number such as 12, 12_3, 12+1 or 12.batch")
     is_step = np.array([m is not None and m["step"] is not None for m in found], dtype=bool)
     is_row = ~is_step
     states = np.array([(v.split() or [""])[0].rstrip("+") for v in table.columns["State"]], dtype=object)
@@ -135,11 +135,11 @@ def _parsed(table: Table, tenant: str, top: Mapping[str, str] | None, resource: 
     started = is_row & ~waits & ~np.isnat(start)
     start, end = (np.where(started, when, np.datetime64("NaT")) for when in (start, end))
     may_run = among(states, RUNNING)
-    end = np.where(may_run & (end <= start), np.datetime64("NaT"), end)  # some versions write its start there
+    end = np.where(may_run & (end <= start), np.datetime64("NaT"), end)  # some versions write the start as End
     runs = started & np.isnat(end)
     elapsed = _elapsed(table, runs & may_run)
-    table.check(runs & ~may_run, table.columns["End"], "End", "a time, as the job has ended")
-    table.check(end < start, table.columns["End"], "End", "a time from Start on")
+    table.check(runs & ~may_run, table.columns["End"], "End", "a time (the job has ended)")
+    table.check(end < start, table.columns["End"], "End", "at or after Start")
     owner = table.words(TENANTS[tenant])
     owner = np.where(owner == "", NOBODY, owner).astype(object)
     if top is not None:
@@ -170,10 +170,10 @@ def _parsed(table: Table, tenant: str, top: Mapping[str, str] | None, resource: 
 
 
 def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """Put the parts of a log together; words stay categories."""
+    """Concatenate the parts of a log; words stay categories."""
     columns: dict[str, Any] = {}
     for name in parts[0].columns:
-        values = [part.pop(name) for part in parts]  # each column is there only once at a time
+        values = [part.pop(name) for part in parts]  # so each column is in memory only once
         if isinstance(values[0].dtype, pd.CategoricalDtype):
             columns[name] = union_categoricals(values, sort_categories=True)
         else:
@@ -182,7 +182,7 @@ def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _times(table: Table, column: str, is_row: BoolArray) -> Any:
-    """Times of a column, ISO or seconds since 1970; NaT where there is none, or no such column."""
+    """Return times of a column, ISO or seconds since 1970; NaT if there is none, or no such column."""
     if column not in table.columns:
         return np.full(len(table), np.datetime64("NaT", "s"))
     values = pd.Series(table.words(column), dtype=object)
@@ -200,12 +200,12 @@ def _times(table: Table, column: str, is_row: BoolArray) -> Any:
 
 
 def _demands(table: Table, resource: str, is_row: BoolArray) -> FloatArray:
-    """How much of the resource each row was given, or else asked for."""
+    """Return the amount of the resource that each row was given, or else asked for."""
     values, nothing = np.zeros(len(table)), np.full(len(table), "", dtype=object)
     for kind, count in (("TRES", count_of), ("GRES", gres_of)):
         given, asked = (table.words(c) if (c := head + kind) in table.columns else nothing for head in ("Alloc", "Req"))
         many = np.array([count(text, resource) for text in np.where(given == "", asked, given)], dtype=np.float64)
-        if kind == "GRES":  # what was asked for is asked for on each node
+        if kind == "GRES":  # requests are per node
             many *= np.where(given == "", _number(table, "NNodes").clip(min=1), 1)
         values = np.where(values > 0, values, many)
     for column in _COUNTS.get(resource, ()):
@@ -216,13 +216,13 @@ def _demands(table: Table, resource: str, is_row: BoolArray) -> FloatArray:
 
 
 def _number(table: Table, column: str) -> FloatArray:
-    """Numbers of a column, 0 where there is none."""
+    """Return the numbers of a column, 0 for anything else."""
     values = table.columns.get(column, np.zeros(len(table)))
     return pd.to_numeric(pd.Series(values), errors="coerce").fillna(0).to_numpy(dtype=np.float64)
 
 
 def _limits(table: Table, is_row: BoolArray) -> FloatArray:
-    """Time limit of each row [s]; NaN for none."""
+    """Return the time limit of each row [s]; NaN if none."""
     column = next((c for c in ("TimelimitRaw", "Timelimit") if c in table.columns), None)
     if column is None:
         return np.full(len(table), np.nan)
@@ -238,7 +238,7 @@ def _limits(table: Table, is_row: BoolArray) -> FloatArray:
 
 
 def _elapsed(table: Table, needed: BoolArray) -> FloatArray:
-    """How long each row has run [s]; NaN where it is not told, which is no good where it is needed."""
+    """Return how long each row has run [s]; NaN if unknown, which is a fault where it is needed."""
     column = next((c for c in ("ElapsedRaw", "Elapsed") if c in table.columns), None)
     if column is None:
         return np.full(len(table), np.nan)
@@ -248,13 +248,13 @@ def _elapsed(table: Table, needed: BoolArray) -> FloatArray:
     else:
         seconds = np.array([_length(v) for v in values])
     seconds[seconds > 3e9] = np.nan
-    table.check(needed & np.isnan(seconds) & (values != ""), values, column, "the time that it has run")
+    table.check(needed & np.isnan(seconds) & (values != ""), values, column, "a running time")
     return seconds
 
 
 @lru_cache(4096)
 def _length(text: str) -> float:
-    """Seconds of ``[days-]hours:minutes:seconds``, NaN if it is something else."""
+    """Return the seconds of ``[days-]hours:minutes:seconds``, NaN if it is something else."""
     found = _LENGTH.fullmatch(text)
     if found is None:
         return float("nan")

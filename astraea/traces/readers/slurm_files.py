@@ -1,4 +1,4 @@
-"""What Slurm's commands print with ``|`` between fields: ``sacct -P``, and the shares of ``sshare -P -a``."""
+"""Output of Slurm's commands with ``|`` between fields: ``sacct -P``, and the shares of ``sshare -P -a``."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from astraea.traces.slurm_words import STATES
 TENANTS: Final = {
     "account": "Account", "top-account": "Account", "user": "User", "partition": "Partition", "qos": "QOS",
 }  # fmt: skip
-"""What may be the tenant, and its column."""
+"""Possible tenants, and their columns."""
 
 SHARES: Final = ("Account", "User", "RawShares", "NormShares")
-"""Columns by which ``sshare -P`` is known."""
+"""Columns that identify the output of ``sshare -P``."""
 
 CHUNK: Final = 5_000
-"""Rows that are read at a time."""
+"""Number of rows read at a time."""
 
 ID: Final = re.compile(r"(?P<job>\d+)(?P<task>_\d+|_\[[^\]]*\])?(?P<part>\+\d+)?(?P<step>\.[\w.+-]+)?")
 """A `JobID`."""
 
 _FREE: Final = ("JobName", "SubmitLine", "Comment", "AdminComment", "SystemComment", "Constraints", "WorkDir", "WCKey",
                 "Extra")  # fmt: skip
-"""Columns in which users write what they like, a ``|`` too."""
+"""Columns in which users write free text, which may contain ``|``."""
 
 _MOST_BARS: Final = 30
-"""In the free text of a row."""
+"""Most ``|`` in the free text of a row."""
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d|\d{1,11}|Unknown|None|N/A|")
 
 
 def read_rows(path: Path, names: Sequence[str], strict: bool, faults: Faults) -> Iterator[Table]:
-    """Yield what ``sacct -P`` or ``sacct -p`` printed, `CHUNK` rows at a time; nothing in it is quoted.
+    """Yield the output of ``sacct -P`` or ``sacct -p``, `CHUNK` rows at a time; nothing in it is quoted.
 
-    `names` are the columns of a log without a header line. Lines that are no rows go into `faults`.
+    `names` are the columns of a log without a header line. Lines that are not rows go into `faults`.
     """
     lines = read_lines(path, strict)
     number, head = next(lines)
@@ -78,19 +78,19 @@ def read_rows(path: Path, names: Sequence[str], strict: bool, faults: Faults) ->
 
 
 def _columns(path: Path, number: int, head: str) -> list[str]:
-    """The names in a header line; `InputError` if it is none."""
+    """Return the names in a header line; `InputError` if it is not one."""
     names = [name.strip() for name in head.split("|")]
     place = f"{path}, line {number}"
     if ID.fullmatch(names[0]):
-        says = "this is a job and no header line, as sacct -n prints it"
-        raise InputError(f"{place}: {says}; name the columns with --columns, as the command's --format did")
+        says = "expected a header line, got a job, as sacct -n prints it"
+        raise InputError(f"{place}: {says}; give --columns with the names that were given to sacct --format")
     if len(names) == 1:
-        raise InputError(f"{place}: the fields have no | between them; make the log with sacct -P")
+        raise InputError(f"{place}: expected fields separated by |; make the log with sacct -P")
     return names
 
 
 class _Splitting:
-    """Where the columns of a row end if there is a ``|`` in one of those that are free text."""
+    """Splits a row into columns if one of the free-text columns contains a ``|``."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.width = len(names)
@@ -99,7 +99,7 @@ class _Splitting:
         self.state = names.index("State") if "State" in names else -1
 
     def __call__(self, fields: list[str]) -> list[str] | None:
-        """The row, or None if it has another number of columns."""
+        """Return the row, or None if it has another number of columns."""
         more = len(fields) - self.width
         if more == 0:
             return fields
@@ -114,15 +114,15 @@ class _Splitting:
         return None
 
     def fits(self, row: list[str]) -> bool:
-        """Whether times are where times should be, and the state."""
+        """Return whether times and the state are in their columns."""
         known = self.state < 0 or (row[self.state].split() or [""])[0].rstrip("+") in STATES
         return known and all(_TIME.fullmatch(row[k]) for k in self.times)
 
 
 class Shares(NamedTuple):
-    """Shares in the whole, by account: of those without accounts below, of those right below the root; whose is whose.
+    """Shares in the whole, by account: of those without accounts below (`leaves`), right below the root (`tops`).
 
-    `top` names for each account the one of `tops` that it belongs to.
+    `top` gives for each account the one of `tops` to which it belongs.
     """
 
     leaves: dict[str, float]
@@ -131,7 +131,7 @@ class Shares(NamedTuple):
 
 
 def read_sshare(path: Path) -> Shares | None:
-    """Read ``sshare -P -a``, where accounts are indented by their depth; None if the file is something else."""
+    """Read ``sshare -P -a``, in which accounts are indented by depth; None if the file is something else."""
     text = read_text(path)
     head = text.lstrip("\n").split("\n", 1)[0]
     if not {name.strip() for name in head.split("|")}.issuperset(SHARES):

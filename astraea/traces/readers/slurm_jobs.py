@@ -1,4 +1,4 @@
-"""Jobs of the rows of a Slurm log: components and runs that are one job, and what is no job."""
+"""Jobs from the rows of a Slurm log: joins components and runs of one job, and sets aside rows that are not jobs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from astraea.traces.readers.rows import NO_TIME, Rows
 from astraea.traces.readers.table import Table
 from astraea.traces.slurm_words import ENDED, REQUEUED
 
-WAITS: Final = "waits still"
+WAITS: Final = "still waiting"
 STEP: Final = "is a step of a job"
 NEVER: Final = "never started"
 PART: Final = "is a part of the gang of another row"
@@ -25,9 +25,9 @@ _ASIDE: Final = ("job_id", "reason", "line", "detail", "gpu_hours", "tenant", "u
 
 
 def jobs_of(rows: pd.DataFrame, table: Table, unreadable: pd.DataFrame, no_demand: str) -> Rows:
-    """Make one row for each job, and set the others aside with the reason why they are none.
+    """Make one row for each job, and set the other rows aside with a reason.
 
-    `rows` are those of the log, with `fault` where one cannot be read; `table` gives their places.
+    `rows` are those of the log, with a `fault` if one cannot be read; `table` gives their places.
     """
     rows["reason"] = np.where(rows["fault"] != "", rows["fault"], np.where(rows["is_step"], STEP, ""))
     origin = _in_seconds(rows)
@@ -36,7 +36,7 @@ def jobs_of(rows: pd.DataFrame, table: Table, unreadable: pd.DataFrame, no_deman
     _leave_repetitions_out(rows)
     _join_components(rows)
     _join_runs(rows)
-    # what is no job keeps its own name, told from others of that name
+    # a row that is not a job keeps its own name, made unique
     aside = rows["reason"] != ""
     rows.loc[aside, "job_id"] = rows.loc[aside, "number"]
     twice = rows["reason"] == TWICE
@@ -74,7 +74,7 @@ def jobs_of(rows: pd.DataFrame, table: Table, unreadable: pd.DataFrame, no_deman
 
 
 def _in_seconds(rows: pd.DataFrame) -> pd.Timestamp | None:
-    """Put times on the trace's clock [s], and end what runs still where the log ends; gives the date of second 0."""
+    """Put times on the trace's clock [s], end running jobs where the log ends, and return the date of second 0."""
     is_good = rows["reason"] == ""
     submit, eligible, start, end = (rows.pop(c).to_numpy() for c in ("Submit", "Eligible", "Start", "End"))
     moments = [when[is_good & ~np.isnat(when)] for when in (submit, start, end)]
@@ -93,14 +93,14 @@ def _in_seconds(rows: pd.DataFrame) -> pd.Timestamp | None:
 
 
 def _leave_repetitions_out(rows: pd.DataFrame) -> None:
-    """Keep the last row of each run: where logs of two months are one file, a run may be in both."""
+    """Keep the last row of each run: a file made from the logs of two months may contain a run twice."""
     jobs = rows[rows["reason"] == ""]
     again = jobs.duplicated(["job", "part", "submit", "start"], keep="last")
     rows.loc[again[again].index, "reason"] = TWICE
 
 
 def _join_components(rows: pd.DataFrame) -> None:
-    """Make one gang of the components of a heterogeneous job, those that came, started and ended together."""
+    """Make one gang of the components of a heterogeneous job that came, started and ended together."""
     parts = rows[(rows["part"] != "") & (rows["reason"] == "")]
     gangs = parts.groupby(["job", "submit", "start", "end"], dropna=False, sort=False)
     is_first = gangs.cumcount() == 0
@@ -110,7 +110,7 @@ def _join_components(rows: pd.DataFrame) -> None:
 
 
 def _join_runs(rows: pd.DataFrame) -> None:
-    """Make one job of the runs of a job that was requeued: the row of its last run, submitted when the first was."""
+    """Make one job of the runs of a requeued job: the row of its last run, submitted when the first was."""
     rows["key"] = rows["place"]
     jobs = rows[rows["reason"] == ""].assign(name=rows["job"] + rows["part"].astype(object))
     jobs = jobs[jobs["name"].duplicated(keep=False)]

@@ -1,4 +1,4 @@
-"""What ``sacct --json`` printed, read as a stream: the columns that ``sacct -P`` would have."""
+"""Reader of ``sacct --json`` as a stream, with the columns of ``sacct -P``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FLAGS: Final = {
     "STARTED_ON_SCHEDULE": "SchedMain", "STARTED_ON_BACKFILL": "SchedBackfill", "STARTED_ON_SUBMIT": "SchedSubmit",
     "START_RECEIVED": "StartReceived",
 }  # fmt: skip
-"""What the JSON calls a flag, and ``sacct -P``."""
+"""Flags in the JSON, and in ``sacct -P``."""
 
 _SIZE: Final = 1 << 20
 _OTHER_FORM: Final = (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError)
@@ -32,7 +32,7 @@ class Listed(Table):
 
 
 def read_json_jobs(path: Path, strict: bool, faults: Faults) -> Iterator[Table]:
-    """Yield the jobs of the list, `CHUNK` at a time, in its order; entries that are no jobs go into `faults`."""
+    """Yield the jobs of the list, `CHUNK` at a time, in order; entries that are not jobs go into `faults`."""
     rows: list[dict[str, str]] = []
     at: list[int] = []
     number, done = 0, False
@@ -51,7 +51,7 @@ def read_json_jobs(path: Path, strict: bool, faults: Faults) -> Iterator[Table]:
                 yield _table(path, rows, at, strict, faults)
                 rows, at, done = [], [], True
     if not number:
-        raise InputError(f"{path}: there is no list of jobs in it, as sacct --json prints one")
+        raise InputError(f"{path}: expected a list of jobs, as sacct --json prints it, found none")
     if rows or not done:
         yield _table(path, rows, at, strict, faults)
 
@@ -68,32 +68,32 @@ def _table(path: Path, rows: list[dict[str, str]], at: list[int], strict: bool, 
 
 
 class _Stream:
-    """JSON values of a file one after the other, of which only the one that is read is in memory."""
+    """JSON values of a file, one after the other; only the current one is in memory."""
 
     def __init__(self, path: Path, file: TextIO) -> None:
         self.path, self.file, self.text, self.at, self.line = path, file, file.read(_SIZE), 0, 1
         self.decode = json.JSONDecoder().raw_decode
 
     def value(self) -> Any:
-        """The value that begins here."""
+        """Return the value that begins here."""
         while True:
             self.skip()
             try:
                 found, end = self.decode(self.text, self.at)
             except json.JSONDecodeError as err:
-                # what is wrong far from the end of what was read is not mended by reading on, but for a long text
+                # reading on does not repair an error far from the end of the buffer, except in a long text
                 if (len(self.text) - err.pos < _SIZE // 2 or "string" in err.msg) and self.more():
                     continue
                 line = self.line + self.text.count("\n", 0, err.pos)
                 raise InputError(f"{self.path}, line {line}: not JSON ({err.msg})") from None
             except (RecursionError, ValueError) as err:
                 raise InputError(f"{self.path}: not JSON that can be read ({err})") from None
-            if end < len(self.text) or not self.more():  # a number may go on
+            if end < len(self.text) or not self.more():  # a number may continue
                 self.at = end
                 return found
 
     def skip(self) -> str:
-        """The next character that is no blank, without taking it; "" at the end."""
+        """Skip blanks and return the next character without taking it; "" at the end."""
         while True:
             while self.at < len(self.text) and self.text[self.at] in " \t\r\n":
                 self.at += 1
@@ -101,7 +101,7 @@ class _Stream:
                 return self.text[self.at : self.at + 1]
 
     def take(self, *expected: str) -> str:
-        """Take the next character, which must be one of some; `InputError` if it is not."""
+        """Take the next character, which must be one of `expected`; `InputError` if it is not."""
         found = self.skip()
         if found not in expected or not found:
             line = self.line + self.text.count("\n", 0, self.at)
@@ -111,7 +111,7 @@ class _Stream:
         return found
 
     def more(self) -> bool:
-        """Read on, and forget what was taken; False at the end of the file."""
+        """Read on, and drop what was taken; False at the end of the file."""
         more = self.file.read(max(_SIZE, len(self.text) - self.at))  # twice as much each time, so that it is linear
         self.line += self.text.count("\n", 0, self.at)
         self.text, self.at = self.text[self.at :] + more, 0
@@ -119,7 +119,7 @@ class _Stream:
 
 
 def _jobs(path: Path, stream: _Stream) -> Iterator[Any]:
-    """Entries of the list ``jobs`` of the object that the file is."""
+    """Yield the entries of the list ``jobs`` in the file's object."""
     stream.take("{")
     last = "," if stream.skip() != "}" else stream.take("}")
     while last == ",":
@@ -140,7 +140,7 @@ def _jobs(path: Path, stream: _Stream) -> Iterator[Any]:
 
 
 def _flat(job: dict[str, Any]) -> dict[str, str]:
-    """One entry of the list, as the row that ``sacct -P`` would print."""
+    """Return one entry of the list as the row that ``sacct -P`` would print."""
     array, het, time, state = job.get("array") or {}, job.get("het") or {}, job["time"], job["state"]["current"]
     task = number_of(array.get("task_id"))
     id = str(job["job_id"])

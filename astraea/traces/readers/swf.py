@@ -1,9 +1,9 @@
-"""The Standard Workload Format of the Parallel Workloads Archive: 18 numbers a line, -1 for what is not known.
+"""Reader of the Standard Workload Format of the Parallel Workloads Archive: 18 numbers per line, -1 if unknown.
 
-What the format calls processors are the GPUs of a gang: those that a job was given, or asked for where that is not
-known. Lines of 21 numbers (MetaCentrum and Frontier, as the workshop JSSPP archives them) tell the GPUs themselves: the
-first of the three more, field 18 if the first one is 0. The tenant is the group, unless another is chosen. A job that
-never ran, or has no processors, is set aside.
+The format's processors count as the GPUs of a gang: those that a job was given, or if unknown those that it asked for.
+Lines of 21 numbers (MetaCentrum and Frontier, as archived by the workshop JSSPP) give the GPUs themselves: the first of
+the three extra numbers, field 18 if counted from 0. The tenant is the group, unless another is chosen. A job that never
+ran, or has no processors, is set aside.
 
 Source: Chapin et al., "Benchmarks and Standards for the Evaluation of Parallel Job Schedulers" (JSSPP 1999); the
 archive's page "The Standard Workload Format".
@@ -33,16 +33,16 @@ FIELDS: Final = (
     "partition", "preceding job", "think time", "used GPUs", "field 19", "field 20",
 )  # fmt: skip
 WIDTHS: Final = (18, 21)
-"""Numbers of a line."""
+"""Possible numbers per line."""
 
 TENANTS: Final = ("group", "user", "queue", "partition")
-"""What may be the tenant."""
+"""Possible tenants."""
 
 _STATES: Final = {1: "completed", 0: "failed", 5: "cancelled"}
 
 
 def read_swf(path: Path, tenant: str = "group", strict: bool = True) -> Rows:
-    """Read a log, packed with gzip or not; `tenant` is one of `TENANTS`."""
+    """Read a log, possibly compressed with gzip; `tenant` is one of `TENANTS`."""
     one_of(tenant, TENANTS, "tenant")
     table, began = _table(path, strict)
 
@@ -75,14 +75,14 @@ def read_swf(path: Path, tenant: str = "group", strict: bool = True) -> Rows:
 
 
 def _table(path: Path, strict: bool) -> tuple[Table, pd.Timestamp | None]:
-    """Read the jobs, and when the log begins where it tells; the first job says how many numbers a line has."""
+    """Read the jobs, and the start of the log if it is given; the first job sets the number of columns."""
     began: list[int] = []
     rows = _jobs(path, strict, began)
     head = list(islice(rows, 1))
     if not head:
         raise InputError(f"{path}: there is no job in it")
     names = FIELDS[: len(head[0][1]) if len(head[0][1]) in WIDTHS else WIDTHS[0]]
-    known: dict[str, str] = {}  # each text is kept once
+    known: dict[str, str] = {}  # each text is stored once
     columns: list[list[Any]] = [[] for _ in names]
     lines: list[int] = []
     faults: Faults = {}
@@ -101,7 +101,7 @@ def _table(path: Path, strict: bool) -> tuple[Table, pd.Timestamp | None]:
 
 
 def _jobs(path: Path, strict: bool, began: list[int]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the fields of each job and its line; what a comment tells of the first second goes into `began`."""
+    """Yield line number and fields of each job; the time of second 0 from a comment goes into `began`."""
     for number, line in read_lines(path, strict):
         if found := re.fullmatch(r";\s*UnixStartTime:\s*(\d{1,11})\s*", line):
             began.append(int(found[1]))

@@ -1,4 +1,4 @@
-"""What the readers share: text, and a table of text that knows the line of every row and which ones are no good."""
+"""Shared code of the readers: text files, and a table of text that knows the line and the faults of every row."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ NO_DATE: Final = ("", "None", "NaT", "nan", "null", "NULL")
 DateArray = npt.NDArray[np.datetime64]
 
 Unit = tuple[float, float]
-"""Of time: (multiply, divide) to get seconds."""
+"""Unit of time: (multiply, divide) to get seconds."""
 
 Faults = dict[int, tuple[str, str]]
-"""Rows that cannot be read: their line, why, and what is there instead."""
+"""Rows that cannot be read, by line: the reason, and the text that is there instead."""
 
 WIDTH: Final = "has another number of columns"
 
 def read_text(path: Path) -> str:
-    """Return the whole file as text (UTF-8, packed with gzip or not), or raise `InputError`."""
+    """Return the whole file as text (UTF-8, possibly compressed with gzip), or raise `InputError`."""
     with opened(path) as file:
         text = file.read()
     if not text.strip():
@@ -60,7 +60,7 @@ def read_lines(path: Path, strict: bool) -> Iterator[tuple[int, str]]:
 def read_start(path: Path, errors: str = "backslashreplace") -> str:
     """Return the lines up to the first that is neither blank nor a comment (``;``), or raise `InputError`.
 
-    Of a longer line, the first 64 Ki characters: a large log is recognised without being read.
+    A longer line is cut at 64 Ki characters, so a large log is recognised without reading all of it.
     """
     text = ""
     with opened(path, errors) as file:
@@ -75,7 +75,7 @@ def read_start(path: Path, errors: str = "backslashreplace") -> str:
 
 @contextmanager
 def opened(path: Path, errors: str = "strict") -> Iterator[TextIO]:
-    """Open a file as text whose line ends stay; raise `InputError` where it is none."""
+    """Open a file as text with its line ends unchanged; `InputError` if it is not text."""
     try:
         with path.open("rb") as file:
             source = gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == b"\x1f\x8b" else file
@@ -91,7 +91,7 @@ def opened(path: Path, errors: str = "strict") -> Iterator[TextIO]:
 
 
 def read_json(path: Path, text: str | None = None) -> Any:
-    """Return what a JSON file holds, or raise `InputError`; `text` is its content where that was read already."""
+    """Return the content of a JSON file, or raise `InputError`; `text` is its text if already read."""
     try:
         return json.loads(read_text(path) if text is None else text)
     except json.JSONDecodeError as err:
@@ -102,12 +102,12 @@ def read_json(path: Path, text: str | None = None) -> Any:
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns of text, and the line of the file that each row starts on."""
+    """Named columns of text, and the line of the file on which each row starts."""
 
     path: Path
     columns: dict[str, TextArray]
     lines: npt.NDArray[np.int64]
-    strict: bool = True  #: whether the first row that is no good is refused; else it is one of the faults
+    strict: bool = True  #: if true, the first bad row is an error; otherwise it is one of the faults
     faults: Faults = field(default_factory=dict)
     row: ClassVar[str] = "line {}"
 
@@ -116,16 +116,16 @@ class Table:
 
     @property
     def where(self) -> Places:
-        """Place of each row, for messages."""
+        """Location of each row, for messages."""
         return Places(len(self), lambda row: f"{self.path}, {self.row.format(self.lines[row])}")
 
     @property
     def is_good(self) -> BoolArray:
-        """Which rows have no fault as yet."""
+        """True for each row that has no fault so far."""
         return np.array([line not in self.faults for line in self.lines.tolist()], dtype=bool)
 
     def check(self, bad: Any, values: Any, column: str, expected: str) -> None:
-        """Note the bad rows as faults, or raise `InputError` for the first one."""
+        """Note the bad rows as faults, or if `strict` raise `InputError` for the first one."""
         if self.strict:
             refuse(bad, values, column, self.where, expected)
         for row in np.flatnonzero(bad):
@@ -144,11 +144,11 @@ class Table:
                 raise InputError(f"{self.path}, line 1: column {name!r} is missing; found {found}")
 
     def words(self, column: str) -> TextArray:
-        """Read a column of text without the blanks around it."""
+        """Return a column of text without surrounding blanks."""
         return np.array([v.strip() for v in self.columns[column]], dtype=object)
 
     def text(self, column: str) -> TextArray:
-        """Read a column of names; empty ones are no good."""
+        """Return a column of names; empty ones are faults."""
         values = self.words(column)
         self.check(values == "", values, column, "a name")
         return values
@@ -156,7 +156,7 @@ class Table:
     def number(
         self, column: str, expected: str, good: Callable[[FloatArray], Any], *, empty: float | None = None
     ) -> FloatArray:
-        """Read a column of numbers that are `good`, NaN if not; `empty`, if given, is what an empty field means."""
+        """Return a column of numbers that are `good`, NaN for others; an empty field means `empty`, if given."""
         raw = self.words(column)
         values = np.array([_number(v) for v in raw], dtype=np.float64)
         accepted = good(values) & ~np.isnan(values)
@@ -169,24 +169,24 @@ class Table:
         return values
 
     def demand(self, column: str, *, empty: float | None = None) -> FloatArray:
-        """Read a column of GPU counts, 0 included."""
+        """Return a column of GPU counts, 0 included."""
         return self.number(column, *gpus(0), empty=empty)
 
     def seconds(self, column: str, unit: Unit = (1.0, 1.0), *, empty: float | None = None) -> FloatArray:
-        """Read a column of times of at least 0 and turn it into seconds."""
+        """Return a column of times of at least 0, in seconds."""
         multiply, divide = unit
         most = MAX_TIME * divide / multiply
         return self.number(column, TIME[0], lambda v: (v >= 0) & (v <= most), empty=empty) * multiply / divide
 
 
 def among(values: TextArray, words: Collection[str]) -> BoolArray:
-    """Which texts are one of some words."""
+    """Return which texts are one of some words."""
     known = frozenset(words)
     return np.array([value in known for value in values], dtype=bool)
 
 
 def _number(text: str) -> float:
-    """Read a number, exactly rounded, NaN where it is none; Python takes 1_000 for one, but no log means it."""
+    """Return a number, exactly rounded, NaN for other text; 1_000, which Python accepts, is not a number in a log."""
     try:
         return float("nan" if "_" in text else text)
     except ValueError:
@@ -194,7 +194,7 @@ def _number(text: str) -> float:
 
 
 def parse_dates(values: TextArray, column: str, where: Sequence[str], absent: Sequence[str] = NO_DATE) -> DateArray:
-    """Read ``YYYY-MM-DD HH:MM:SS`` as naive times; NaT for what says that there is none."""
+    """Parse ``YYYY-MM-DD HH:MM:SS`` as naive times; NaT if marked as absent."""
     series = pd.Series(values, dtype=object)
     times = pd.to_datetime(series, format="%Y-%m-%d %H:%M:%S", errors="coerce")
     refuse((times.isna() & ~series.isin(absent)).to_numpy(), values, column, where, "a time YYYY-MM-DD HH:MM:SS")
@@ -202,14 +202,14 @@ def parse_dates(values: TextArray, column: str, where: Sequence[str], absent: Se
 
 
 def to_seconds(span: Any) -> FloatArray:
-    """Turn a difference of dates into seconds; NaN where one was missing."""
+    """Convert a difference of dates to seconds; NaN if one was missing."""
     return np.asarray(pd.Series(span).dt.total_seconds(), dtype=np.float64)
 
 
 def read_table(path: Path, headers: Mapping[int, Sequence[str]] | None = None, *, strict: bool = True) -> Table:
     """Read a comma-separated file whose first line names the columns; blank lines do not count.
 
-    With `headers`, one with tabs and without such a line: these are the names of the columns, by their number.
+    With `headers`, read a tab-separated file without such a line; they are the column names, by number of columns.
     """
     text = read_text(path).split("\n")
     rows: list[list[str]] = []
@@ -219,7 +219,7 @@ def read_table(path: Path, headers: Mapping[int, Sequence[str]] | None = None, *
         if error and strict:
             raise InputError(f"{path}, line {line}: not a table ({error})")
         if error:
-            faults[line] = "is no row of a table", printable(text[line - 1])
+            faults[line] = "is not a row of a table", printable(text[line - 1])
         elif row:
             rows.append(row)
             lines.append(line)
@@ -232,14 +232,14 @@ def read_table(path: Path, headers: Mapping[int, Sequence[str]] | None = None, *
         names = list(headers[len(rows[0])])
     else:
         expected = " or ".join(map(str, headers))
-        raise InputError(f"{path}, line {lines[0]}: expected {expected} columns with tabs between, got {len(rows[0])}")
+        raise InputError(f"{path}, line {lines[0]}: expected {expected} tab-separated columns, got {len(rows[0])}")
     return table_of(path, names, rows, lines, strict, faults)
 
 
 def _csv_rows(text: Sequence[str], has_tabs: bool) -> Iterator[tuple[int, list[str], str]]:
-    """The first line of each row, the row, and what is wrong with it; a row of several lines that is wrong is several.
+    """Yield the first line of each row, the row, and its error; each line of a faulty row counts as a row.
 
-    A row has as many columns as the first one, or it is wrong if it has several lines.
+    A row of several lines is faulty if it does not have as many columns as the first row.
     """
     form: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if has_tabs else {"strict": True}
     begin, width = 0, 0
@@ -256,7 +256,7 @@ def _csv_rows(text: Sequence[str], has_tabs: bool) -> Iterator[tuple[int, list[s
         except csv.Error as err:
             error = str(err)
         else:
-            error = "a quote that does not end"
+            error = "a quote that is not closed"
         begin += done
         if begin < len(text):
             yield begin + 1, [], error
@@ -267,10 +267,10 @@ def table_of(
     path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int], strict: bool = True,
     faults: Faults | None = None,
 ) -> Table:  # fmt: skip
-    """Make a table of rows of text that start on these lines; `faults` are those of lines that are no rows."""
+    """Make a table from rows of text that start on these lines; `faults` are those of lines that are not rows."""
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"{path}, line 1: column {printable(name)!r} is there twice")
+            raise InputError(f"{path}, line 1: column {printable(name)!r} appears twice")
     faults = {} if faults is None else faults
     good = [len(row) == len(names) for row in rows]
     for row, line, fits in zip(rows, lines, good, strict=True):

@@ -1,14 +1,14 @@
-"""The CSV family of Tiresias's simulator: Tiresias, Muri (ms), Chronus (min), ASTRAEA (s), and the user's own.
+"""Reader of the CSV family of Tiresias's simulator: Tiresias, Muri (ms), Chronus (min), ASTRAEA (s), and your own.
 
-Every member has `job_id, num_gpu, submit_time, duration`; they differ in the unit of time and in what they add:
+Every member has `job_id, num_gpu, submit_time, duration`; they differ in the time unit and in further columns:
 
 - `tenant` is the tenant and `user` the person; without `tenant`, `user` is the tenant (as in ASTRAEA and Chronus);
   with neither, the tenant is named after the file;
-- `expect_time`, or `expect_time_list` with its first entry, is how long after submission the job is wanted; 0 or less,
-  nothing, and `best_effort` 1 mean no deadline;
+- `expect_time`, or the first entry of `expect_time_list`, is the deadline counted from submission; 0 or less, an empty
+  field, or `best_effort` 1 means no deadline;
 - `weight`, `state`, `queueing_delay`, `sensitivity`, `deadline`, `time_limit` are those of `Trace` (times in the
   file's unit);
-- other columns (`iterations`, `model_name`, `interval`, ...) describe the job's inside and are not used.
+- other columns (`iterations`, `model_name`, `interval`, ...) describe the training itself and are not used.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TOLD: Final = {
 }  # fmt: skip
 
 NAMES: Final = {"demand": "num_gpu"} | {c: c for c in ("job_id", "tenant", "submit_time", "duration", *OPTIONAL)}
-"""Columns that a file may call otherwise, and what they are called here."""
+"""Columns that may have other names in a file, and their usual names."""
 
 
 def read_tiresias_csv(
@@ -52,15 +52,15 @@ def read_tiresias_csv(
 ) -> Rows:
     """Read one file; if it is one of `several`, identifiers become ``file/job_id`` and `user` is the person.
 
-    Jobs of 0 GPUs and of 0 s are set aside, and rows that cannot be read unless `strict`. `names` says how the file
-    calls some of `NAMES`.
+    Jobs of 0 GPUs or 0 s are set aside, and unless `strict` also rows that cannot be read. `names` gives the file's
+    names for some of `NAMES`.
     """
     table = _named(read_table(path, strict=strict), names)
     table.require(REQUIRED)
     told = time_unit or _TOLD.get(frozenset(table.columns))
     if told is None:
-        says = "the columns do not tell the unit of submit_time and duration"
-        raise InputError(f"{table.path}: {says}; give the time unit, one of {', '.join(UNITS)}")
+        says = "the columns do not imply the unit of submit_time and duration"
+        raise InputError(f"{table.path}: {says}; give the time unit (--time-unit), one of {', '.join(UNITS)}")
     unit = UNITS[told]
     demand = table.demand("num_gpu")
     submit, duration = table.seconds("submit_time", unit), table.seconds("duration", unit)
@@ -70,7 +70,7 @@ def read_tiresias_csv(
     if several:
         if "tenant" in table.columns:
             place = f"{table.path}, line 1"
-            raise InputError(f"{place}: the files of a folder are one tenant each, but this has a column 'tenant'")
+            raise InputError(f"{place}: in a folder each file is one tenant, but this file has a column 'tenant'")
         ids = np.array([f"{tenant}/{i}" for i in ids], dtype=object)
     elif "tenant" in table.columns:
         owner = table.text("tenant")
@@ -90,7 +90,7 @@ def read_tiresias_csv(
 
 
 def _named(table: Table, names: Mapping[str, str]) -> Table:
-    """The table with its columns called as here; those that it calls so without meaning it are not read."""
+    """Return the table with our column names; columns that had such a name by accident are dropped."""
     for ours, theirs in names.items():
         one_of(ours, NAMES, "a column")
         table.require([theirs])
@@ -100,7 +100,7 @@ def _named(table: Table, names: Mapping[str, str]) -> Table:
 
 
 def _deadline(table: Table, submit: FloatArray, unit: Unit) -> FloatArray:
-    """Latest end on the trace's clock [s]; NaN if there is none."""
+    """Return the latest end on the trace's clock [s]; NaN if there is none."""
     multiply, divide = unit
 
     def finite(values: FloatArray) -> object:
@@ -113,7 +113,7 @@ def _deadline(table: Table, submit: FloatArray, unit: Unit) -> FloatArray:
     if "expect_time" in table.columns:
         wanted = table.number("expect_time", expected, finite, empty=np.nan)
     elif "expect_time_list" in table.columns:
-        # a list "60-90" has a first deadline and later ones of less worth
+        # a list "60-90" has a first deadline and later ones of lower value
         first = [v[:1] + v[1:].partition("-")[0] for v in table.words("expect_time_list")]
         firsts = replace(table, columns={"expect_time_list": np.array(first, dtype=object)})
         wanted = firsts.number("expect_time_list", expected, finite, empty=np.nan)
@@ -124,7 +124,7 @@ def _deadline(table: Table, submit: FloatArray, unit: Unit) -> FloatArray:
 
 
 def _extras(table: Table, unit: Unit) -> dict[str, object]:
-    """Those of the optional columns of `Trace` that the file has."""
+    """Return the optional columns of `Trace` that the file has."""
     out: dict[str, object] = {}
     most = MAX_TIME * unit[1] / unit[0]
     for column, rule in (("weight", POSITIVE), ("sensitivity", SPEED)):

@@ -1,4 +1,4 @@
-"""Seeded synthetic traces, made from published statistics only: ``venus.toml`` and ``philly.toml`` hold them."""
+"""Seeded synthetic traces, made from published statistics only, which are in ``venus.toml`` and ``philly.toml``."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ TEMPLATE_SHARES: Final = (0.75, 0.2, 0.05)
 @read_only
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that is known about a workload before chance comes in.
+    """Everything known about a workload before any random draw.
 
-    `stream` numbers the stream of random numbers, so that workloads with the same seed have nothing in common; `start`
-    is the Monday on which the evaluated window begins; users queued in a cluster of `gpus` GPUs; `jobs` are submitted
-    in the window, `history_jobs` before; log(running time) is uniform between `knots` [s]; `tilt` as in
-    `jobs.end_states`.
+    `stream` is the number of the random stream, so that workloads with the same seed are independent; `start` is the
+    Monday on which the evaluated window begins; users queued in a cluster of `gpus` GPUs; `jobs` are submitted in the
+    window, `history_jobs` before; log(running time) is uniform between `knots` [s]; `tilt` is as in `jobs.end_states`.
 
-    Of each of the `sizes` of gangs: `demand` [GPU], `share` of all jobs [%], `percent`, the distribution function of
-    running time at the inner knots [%], and `states`, relative frequencies of completed, cancelled and failed. Of each
-    of the `tenants`: `weight` as in [Ye2022] Eq. 6, `load`, the GPU-time asked for relative to the quota, `taste` (a
-    gang of d GPUs is `d**taste` times as likely as among all jobs), `users`, and `swing` as in `arrivals.activity`.
+    The table `sizes` has for each gang size: `demand` [GPU], `share` of all jobs [%], `percent`, the distribution
+    function of running time at the inner knots [%], and `states`, relative frequencies of completed, cancelled and
+    failed. The table `tenants` has for each tenant: `weight` as in [Ye2022] Eq. 6, `load`, the requested GPU-time
+    relative to the quota, `taste` (a gang of d GPUs is `d**taste` times as likely as among all jobs), `users`, and
+    `swing` as in `arrivals.activity`.
     """
 
     name: str
@@ -61,9 +61,9 @@ class Recipe:
 
     @classmethod
     def load(cls, name: str) -> Self:
-        """Take what is known about a workload from the table of its name; `InputError` if there is none."""
+        """Read what is known about a workload from its table; `InputError` if there is none."""
         if name not in SYNTHETIC:
-            raise InputError(f"synthetic trace: unknown name {name!r}; there are {', '.join(sorted(SYNTHETIC))}")
+            raise InputError(f"synthetic trace: unknown name {name!r}; expected one of {', '.join(sorted(SYNTHETIC))}")
         known = tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
         tenants = known.pop("tenants")
         sizes = pd.DataFrame(known.pop("sizes"))
@@ -78,7 +78,7 @@ class Recipe:
         )
 
     def generate(self, seed: int) -> Trace:
-        """Two weeks of jobs, with the six weeks before them as history."""
+        """Make two weeks of jobs, with the six weeks before them as history."""
         rng = np.random.default_rng([self.stream, seed])
         days = HISTORY_DAYS + WINDOW_DAYS
         rate = arrivals.intensity(rng, days)
@@ -103,7 +103,7 @@ class Recipe:
 
     @property
     def quota(self) -> FloatArray:
-        """Whole GPUs of each tenant where its users queued, [Ye2022] Eq. 6."""
+        """Whole GPUs of each tenant in the cluster where its users queued, [Ye2022] Eq. 6."""
         weight = self.tenants["weight"].to_numpy()
         quota: FloatArray = np.floor(self.gpus * weight / weight.sum())
         return quota
@@ -111,7 +111,7 @@ class Recipe:
     def _jobs(
         self, rng: np.random.Generator, users: draw.Users, rate: FloatArray, active: FloatArray, n: int
     ) -> pd.DataFrame:
-        """`n` jobs in order of submission, tenants and users by number; every gang size has its exact share."""
+        """Make `n` jobs in order of submission, tenants and users by number; every gang size has its exact share."""
         submit = arrivals.submit_times(rng, rate, n)
         tenant, size, user, template = self._sessions(rng, users, submit, active)
         score = users.pace[user, size, template] + np.sqrt(draw.WITHIN) * rng.standard_normal(n)
@@ -134,9 +134,9 @@ class Recipe:
     def _sessions(
         self, rng: np.random.Generator, users: draw.Users, submit: IntArray, active: FloatArray
     ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Tenant, size, user and template of the jobs at the times `submit`.
+        """Return tenant, size, user and template of the jobs at the times `submit`.
 
-        Sessions are laid out on the axis of submissions (0 to n) instead of time, where all tenants together have
+        Sessions are placed on the axis of submissions (0 to n) instead of time, on which all tenants together have
         density 1; the k-th job on that axis then gets the k-th submission time.
         """
         n = len(submit)
@@ -155,7 +155,7 @@ class Recipe:
             # the session begins on one of the tenant's active days ...
             u = np.cumsum(share[:, t]) / share[:, t].sum()
             begin = np.interp(rng.random(len(length)), np.concatenate([[0.0], u]), day_start)
-            # ... and goes on as a sweep, or as one run after another
+            # ... and continues as a sweep, or as one run after another
             gap = np.where(rng.random(len(length)) < draw.SWEEP_SHARE, draw.SWEEP_GAP, draw.REPEAT_GAP)[job]
             late = np.cumsum(gap * rng.exponential(size=len(job)))
             first = np.cumsum(length) - length
@@ -164,7 +164,7 @@ class Recipe:
             template = np.searchsorted(np.cumsum(TEMPLATE_SHARES)[:-1], rng.random(len(length)))[job]
             parts.append((np.full(len(job), t), np.full(len(job), c), user, template, key))
         tenant, size, user, template, key = (np.concatenate(p) for p in zip(*parts, strict=True))
-        # what would go on after the end of the period is put to its beginning, where others' sessions end
+        # the part after the end of the period wraps to its beginning, where other sessions end
         order = np.argsort(key % n, kind="stable")
         return tenant[order], size[order], user[order], template[order]
 
@@ -188,7 +188,7 @@ def synthesize(name: str, seed: int = 0) -> Trace:
     name : {"venus", "philly"}
         Which workload of [Ye2022] §6.1.2: 11,304 jobs of 16 tenants, or 44,329 jobs of 15.
     seed : int
-        At least 0. Decides the trace completely.
+        At least 0. It determines the trace completely.
 
     Raises
     ------
@@ -200,7 +200,7 @@ def synthesize(name: str, seed: int = 0) -> Trace:
 
 
 def compromises(name: str) -> pd.DataFrame:
-    """Published statistics of a synthetic trace that cannot hold at once, and which were preferred.
+    """Published statistics of a synthetic trace that cannot all hold, and which of them were preferred.
 
     Returns
     -------

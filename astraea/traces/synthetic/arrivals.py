@@ -1,10 +1,10 @@
-"""When jobs arrive: a daily and weekly profile, bursts that last hours, tenants that come and go, users who look first.
+"""Job arrivals: a daily and weekly profile, bursts of hours, tenants' activity, and users who look before they submit.
 
 Arrivals are drawn on a grid of ten-minute bins, the finest at which those of Venus were published.
 
-Who sees no room for a large or long job submits it at another time. Without this, gangs that run for days leave six
-jobs in ten waiting behind them under FIFO. In Venus a job waited 1,253 s on average (public Helios logs), and only
-4.4 % of the 1-GPU jobs waited for more than half an hour ([Ye2022] Fig. 5). Only which job goes at which time changes.
+Users who see no room for a large or long job submit it at another time. Without this, gangs that run for days make six
+of ten jobs wait under FIFO. In Venus a job waited 1,253 s on average (public Helios logs), and only 4.4 % of the 1-GPU
+jobs waited for more than half an hour ([Ye2022] Fig. 5). This changes only which job is submitted at which time.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ HOURLY: Final = (26, 19, 17, 11, 8, 6, 5, 7, 11, 23, 37, 43, 34, 37, 45, 48, 50,
 #: GPU jobs submitted per day of the week, Monday first (same source)
 DAILY: Final = (708, 765, 882, 831, 656, 471, 533)
 
-#: Shape of the bursts. Hourly Fano factor 39 and autocorrelation 0.48 at one hour (same source) ask for a part that
-#: lasts for hours (squared coefficient of variation 0.46, correlation 0.70 from one hour to the next) and a part that
-#: is gone in ten minutes; what is left of the autocorrelation after a day, 0.24, is the profile's.
+#: Shape of the bursts. Hourly Fano factor 39 and autocorrelation 0.48 at one hour (same source) require a component
+#: that lasts for hours (squared coefficient of variation 0.46, correlation 0.70 from one hour to the next) and one
+#: that is gone in ten minutes; the autocorrelation that remains after a day, 0.24, comes from the profile.
 LASTING_SHAPE, LASTING_CORRELATION, SHORT_SHAPE = 1.5, 0.70, 0.90
 
 #: A tenant's activity: log-normal spread, and correlation from one day to the next. With a half-life of two days one
@@ -36,20 +36,20 @@ LASTING_SHAPE, LASTING_CORRELATION, SHORT_SHAPE = 1.5, 0.70, 0.90
 ACTIVITY_SPREAD, ACTIVITY_CORRELATION = 0.9, 0.70
 
 LONG: Final = 1200.0
-"""Users of jobs that run for longer look before they submit [s] ..."""
+"""Users look before they submit a job that runs for longer than this [s] ..."""
 
 LARGE: Final = 0.1
-"""... and those of gangs that are a larger part of their virtual cluster."""
+"""... or a gang that is a larger part of their virtual cluster than this."""
 
 FILLED: Final = 0.92
-"""Part of a virtual cluster that those who look fill; the rest is for those who do not.
+"""Part of a virtual cluster that users who look fill; the rest is for those who do not.
 
-These three decide how long jobs wait: below 0.92 they hardly do, from 0.95 on several times as long as in Venus.
+These three values determine how long jobs wait: below 0.92 hardly at all, from 0.95 several times as long as in Venus.
 """
 
 
 def intensity(rng: np.random.Generator, days: int) -> FloatArray:
-    """Relative arrival rate in each bin of `days` days that start on a Monday, shape (days * 144,)."""
+    """Return the relative arrival rate in each bin of `days` days that start on a Monday, shape (days * 144,)."""
     per_hour = np.tile(HOURLY, days) * np.repeat(np.resize(DAILY, days), 24)
     walk = autoregressive(rng, (len(per_hour),), LASTING_CORRELATION)
     per_hour = per_hour * _weibull(np.argsort(np.argsort(walk, kind="stable"), kind="stable"), LASTING_SHAPE)
@@ -59,7 +59,7 @@ def intensity(rng: np.random.Generator, days: int) -> FloatArray:
 
 
 def submit_times(rng: np.random.Generator, rate: FloatArray, n: int) -> IntArray:
-    """`n` times in order, in whole seconds from the start of the first bin, as dense as `rate` says."""
+    """Return `n` sorted times, in whole seconds from the start of the first bin, with the density of `rate`."""
     cumulative = np.concatenate([[0.0], np.cumsum(rate)])
     u = np.sort(rng.random(n)) * cumulative[-1]
     time = np.interp(u, cumulative, np.arange(len(cumulative)) * BIN)
@@ -68,12 +68,12 @@ def submit_times(rng: np.random.Generator, rate: FloatArray, n: int) -> IntArray
 
 
 def activity(rng: np.random.Generator, days: int, swing: FloatArray) -> FloatArray:
-    """How active each tenant is on each day, relative to itself, shape (days, tenants).
+    """Return the activity of each tenant on each day, relative to its own mean, shape (days, tenants).
 
     `swing` is the size of a fortnightly wave on top of chance, shape (tenants,): above 0 the first week is the busy
     one, below 0 the second.
     """
-    # peaks on the fourth day, so that who was full in the first week has drained by the end of the second
+    # peaks on the fourth day, so that a cluster that was full in the first week has drained by the end of the second
     wave = np.sin(2 * np.pi * np.arange(days) / 14)
     walk = autoregressive(rng, (days, len(swing)), ACTIVITY_CORRELATION)
     return np.exp(ACTIVITY_SPREAD * walk + wave[:, None] * swing)
@@ -89,7 +89,7 @@ def autoregressive(rng: np.random.Generator, shape: tuple[int, ...], correlation
 
 
 def _weibull(rank: IntArray, shape: float) -> FloatArray:
-    """Factors of mean 1 in the order of `rank`: exact quantiles, so that their spread is the same for every seed."""
+    """Return factors with mean 1 in the order of `rank`: exact quantiles, so every seed has the same spread."""
     u = (rank + 0.5) / len(rank)
     return (-np.log1p(-u)) ** (1 / shape) / gamma(1 + 1 / shape)
 
@@ -97,22 +97,22 @@ def _weibull(rank: IntArray, shape: float) -> FloatArray:
 def look_before_submitting(
     submit: IntArray, tenant: IntArray, demand: IntArray, duration: FloatArray, quota: FloatArray
 ) -> IntArray:
-    """Order in which jobs go to the submission times, so that those whose users look find room.
+    """Return the order in which jobs take the submission times, so that users who look find room.
 
-    Who looks takes, of the bins in which the virtual cluster has room for as long as the job runs, the nearest to the
-    own; if there is none, one after which room comes soonest. Gangs that are large and long for their virtual cluster
-    choose first, the others keep their order.
+    A user who looks takes the bin nearest to the original one among those in which the virtual cluster has room for as
+    long as the job runs; if there is none, the bin after which room comes soonest. Gangs that are large and long for
+    their virtual cluster choose first; the others keep their order.
 
     `submit` are the rising submission times [s]; `tenant`, `demand` [GPU] and `duration` [s] are the jobs in the order
-    in which their users came up with them; `quota`, shape (tenants,), is the GPUs of each virtual cluster. The result
+    in which their users thought of them; `quota`, shape (tenants,), is the GPUs of each virtual cluster. The result
     is the index of the job that is submitted at each time.
     """
     time = submit // BIN
-    left = np.bincount(time)  # submissions that nobody has taken yet
+    left = np.bincount(time)  # submissions that are not taken yet
     part = demand / quota[tenant]
     looks = (duration > LONG) | (part > LARGE)
     order = np.argsort(np.where(looks, -part * np.sqrt(duration), 0.0), kind="stable")[: np.sum(looks)]
-    room = np.maximum(FILLED * quota[tenant] - demand, 0.0)  # that others may fill while it runs
+    room = np.maximum(FILLED * quota[tenant] - demand, 0.0)  # for other jobs while it runs
     lasts = duration.astype(np.int64) // BIN + 1
     _choose(order, tenant, demand, lasts, room, time, left, np.zeros((len(quota), len(left))))
     time[~looks] = np.repeat(np.arange(len(left)), left)
@@ -124,7 +124,7 @@ def _choose(
     order: IntArray, tenant: IntArray, demand: IntArray, lasts: IntArray, room: FloatArray, time: IntArray,
     left: IntArray, planned: FloatArray,
 ) -> None:  # fmt: skip
-    """Find the bin of each job in turn: `time` becomes that, `left` falls, `planned` is what was planned by then."""
+    """Find each job's bin in turn: sets `time`, decrements `left`, and adds to `planned`, the GPUs planned so far."""
     end = left.shape[0]
     start = np.empty(end, np.int64)
     for job in order:
@@ -142,7 +142,7 @@ def _choose(
                     soonest = b
                 start[b] = soonest
             wanted, least = chosen, -1
-            for b in range(end):  # the one with the shortest wait, and of equals the nearest
+            for b in range(end):  # the bin with the shortest wait; among equals the nearest
                 cost = (start[b] - b) * end + abs(b - wanted)
                 if left[b] > 0 and (least < 0 or cost < least):
                     chosen, least = b, cost

@@ -1,7 +1,7 @@
-"""What jobs are: which tenant asks for which gang, who submits it, how long it runs, how it ends.
+"""Properties of jobs: tenant and gang size, user, running time and end state.
 
 Counts and durations are stratified: a class of n jobs gets n evenly spaced quantiles of its distribution, and chance
-decides only who gets which. With tails that hold most of the GPU-time in a few jobs, independent draws would miss the
+decides only which job gets which. Because a few long jobs have most of the GPU-time, independent draws would miss the
 published means by tens of percent for most seeds.
 """
 
@@ -20,9 +20,9 @@ SESSION_MEDIAN, SESSION_SPREAD, SESSION_MAX = 2.5, 1.2, 80
 #: ... a sweep within seconds, or one by one after having looked at the last result [h]
 SWEEP_SHARE, SWEEP_GAP, REPEAT_GAP = 0.5, 0.005, 0.4
 
-#: Users of a tenant: how much each submits falls as rank ** -USER_EXPONENT, down to USER_FLOOR, and TASTE is the shape
-#: of the gamma numbers that say how much a user likes each gang size. Chosen for the logs of Venus, where the busiest
-#: 1, 5 and 20 % of the users hold 32, 60 and 88 % of the GPU-time
+#: Users of a tenant: the amount that each submits falls as rank ** -USER_EXPONENT, down to USER_FLOOR, and TASTE is the
+#: shape of the gamma distribution of a user's preference for each gang size. Chosen for the logs of Venus, where the
+#: busiest 1, 5 and 20 % of the users have 32, 60 and 88 % of the GPU-time
 USER_EXPONENT, USER_FLOOR, TASTE = 3.6, 0.012, 4.0
 
 TEMPLATES: Final = 3
@@ -36,11 +36,12 @@ BETWEEN_USERS, BETWEEN_TEMPLATES, WITHIN = 0.10, 0.70, 0.20
 def demand_matrix(
     counts: IntArray, gpu_time: FloatArray, load: FloatArray, taste: FloatArray, fits: npt.NDArray[np.bool_]
 ) -> IntArray:
-    """Jobs of each tenant with each gang size: the totals per size are exact, the tenants' loads are met.
+    """Jobs of each tenant with each gang size: exact totals per size, and the tenants' loads are met.
 
-    Of the sizes, shape (sizes,), `counts` is the number of jobs, `gpu_time` their mean GPU-time [GPU-s]; `load`, shape
-    (tenants,), is the GPU-time that each tenant asks for, in any unit. Of both, shape (tenants, sizes), `taste` is the
-    relative inclination of a tenant to a size, and `fits` tells whether its quota holds the gang.
+    `counts`, shape (sizes,), is the number of jobs of each size, and `gpu_time`, shape (sizes,), their mean GPU-time
+    [GPU-s]; `load`, shape (tenants,), is the GPU-time that each tenant asks for, in any unit. `taste`, shape (tenants,
+    sizes), is the relative preference of a tenant for a size, and `fits`, of the same shape, is true if the gang fits
+    into the tenant's quota.
     """
     target = load / load.sum() * (counts @ gpu_time)
     x = np.where(fits, taste, 0.0)
@@ -51,7 +52,7 @@ def demand_matrix(
 
 
 def quantiles(u: FloatArray, knots: Sequence[float], percent: Sequence[float]) -> FloatArray:
-    """Compute running times at the quantiles `u`, in whole seconds; log(time) is linear between knots [s].
+    """Return running times at the quantiles `u`, in whole seconds; log(time) is linear between knots [s].
 
     `percent` is the distribution function at `knots[1:-1]` [%]; it is 0 at the first knot, and 100 at the last.
     """
@@ -60,7 +61,7 @@ def quantiles(u: FloatArray, knots: Sequence[float], percent: Sequence[float]) -
 
 
 class Users:
-    """The people of every tenant: how busy they are, and how long their templates run."""
+    """The people of every tenant: how active they are, and how long their templates run."""
 
     def __init__(self, rng: np.random.Generator, number: IntArray, sizes: int) -> None:
         self.tenant = np.repeat(np.arange(len(number)), number)
@@ -81,7 +82,7 @@ class Users:
 
 
 def session_lengths(rng: np.random.Generator, n: int) -> IntArray:
-    """Jobs in each session, `n` in all."""
+    """Return the number of jobs in each session, `n` in total."""
     draw = SESSION_MEDIAN * np.exp(SESSION_SPREAD * rng.standard_normal(n))
     lengths = np.clip(np.round(draw), 1, SESSION_MAX).astype(np.int64)
     ends = np.cumsum(lengths)
@@ -92,10 +93,10 @@ def session_lengths(rng: np.random.Generator, n: int) -> IntArray:
 
 
 def deal(rng: np.random.Generator, tenant: IntArray, score: FloatArray) -> IntArray:
-    """Order the jobs of one class by the running times they shall get, shortest first.
+    """Order the jobs of one class by the running times that they will get, shortest first.
 
-    Each tenant's jobs are spread evenly over the ranks, so that its load is what it should be and the few very long
-    jobs go to those with many of the class; among a tenant's own jobs the order is that of `score`.
+    Each tenant's jobs are spread evenly over the ranks, so that its load is as intended and the few very long jobs go
+    to tenants with many jobs of the class; within a tenant the order is that of `score`.
     """
     order = np.lexsort((score, tenant))
     counts = np.bincount(tenant)
@@ -108,9 +109,9 @@ def deal(rng: np.random.Generator, tenant: IntArray, score: FloatArray) -> IntAr
 def end_states(
     rng: np.random.Generator, n: int, shares: Sequence[float], tilt: Sequence[float]
 ) -> npt.NDArray[np.object_]:
-    """How each of a class's `n` jobs ended, shortest first; `shares` are of completed, cancelled, failed.
+    """Draw the end state of each of a class's `n` jobs, shortest first; `shares` are of completed, cancelled, failed.
 
-    `tilt` says how much the cancelled and the failed ones tend to be the long ones (below 0: the short ones).
+    `tilt` is the tendency of cancelled and of failed jobs to be long (below 0: short).
     """
     counts = apportion(np.array(shares) / sum(shares) * n, n)
     state = np.full(n, "completed", dtype=object)

@@ -1,16 +1,14 @@
 """The two numbers that [Wang2023] leaves open, theta and lambda, and what they make of a market.
 
 §4.4 wants theta so high that nobody can pay when everything is in use, Lemma 1 has a lambda for which the guarantee is
-proven; the paper's own example has neither. One market of `JOBS` jobs is enough to see what hangs on them.
+proven; the paper's own example has neither. One market of `JOBS` jobs is enough to see their effect.
 """
 
 from __future__ import annotations
 
-from io import BytesIO
 from itertools import product
 from typing import Any, Final, NamedTuple
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -46,7 +44,7 @@ HERE: Final = (2.0, 1)
 
 
 class Choice(NamedTuple):
-    """Outcome of one theta and one lambda."""
+    """Results of one theta and one lambda."""
 
     revenue: float
     alpha: FloatArray  # revenue fairness of each tenant; NaN if the total revenue is not above 0
@@ -86,7 +84,7 @@ def table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
 
 LAMBDAS: Final = (("#332288", "o"), ("#0072B2", "s"), ("#56B4E9", "^"), ("#E69F00", "v"))
-"""Colours and marks of the values of lambda, the smallest first."""
+"""Colour and marker of each lambda, the smallest first."""
 
 
 def picture(found: pd.DataFrame) -> Figure:
@@ -125,11 +123,9 @@ def picture(found: pd.DataFrame) -> Figure:
     return fig
 
 
-def one_choice_png(made: Choice) -> bytes:
-    """When workers are in use, and each tenant's fairness: a PNG, for a slider that shows it again with each move."""
+def one_choice(made: Choice) -> Figure:
+    """Draw when workers are in use, and each tenant's revenue fairness."""
     fig, axes = charts.panels(columns=2, width=3.5, height=2.2)
-    fig.set_layout_engine(None)  # a fixed layout is drawn twice as fast, and a slider waits for it
-    fig.subplots_adjust(left=0.08, right=0.99, bottom=0.22, top=0.88, wspace=0.22)
     color, tenants = look(OURS).color, range(len(made.alpha))
     axes[0].step(range(1, len(made.used) + 1), 100 * made.used, where="post", color=color, linewidth=1.2)
     axes[0].set(xlabel="Hour", ylabel="Workers in use [%]", ylim=(0, 60))
@@ -139,7 +135,4 @@ def one_choice_png(made: Choice) -> bytes:
     axes[1].set(xlabel="Tenant", ylabel="Revenue fairness α")
     axes[1].set_xticks(tenants[::2])
     charts.title(axes[1], f"variance {np.var(made.alpha):.3g}" if np.isfinite(made.alpha).all() else "no revenue")
-    file = BytesIO()
-    fig.savefig(file, format="png", dpi=90)
-    plt.close(fig)
-    return file.getvalue()
+    return fig

@@ -1,4 +1,4 @@
-"""Why a job waited, on schedules small enough to draw: 2 nodes of 4 GPUs, tenants a and b with 4 GPUs each.
+"""Causes of waits on schedules small enough to draw: 2 nodes of 4 GPUs, tenants a and b with 4 GPUs each.
 
 One sign is a second: = holds its GPUs, . waits.
 """
@@ -46,7 +46,7 @@ EXAMPLES = {
     # b1 (1)   ............==
     "there is room but another is ahead": (
         ("a1 4 0 0 10", "a2 8 1 10 14", "b1 1 2 14 16"), "b1", Cause.ORDER, 8,
-        "for 8 s, it had room, as 4 GPUs were free on average, but was kept back behind a job that had come before, "
+        "for 8 s, it had room (4 GPUs were free on average), but was kept back behind an earlier job, "
         "a2 of a (8 GPUs)",
     ),
     # a1 (2) ==========
@@ -61,14 +61,14 @@ EXAMPLES = {
     # a2 (2)  .........====    a has its four, and nobody ever has more
     "the quota is a wall": (
         ("a1 4 0 0 10", "a2 2 1 10 14", "b1 1 20 20 21"), "a2", Cause.QUOTA, 9,
-        "for 9 s, 4 GPUs were free on average, but with it a would have had more than its quota of 4 GPUs",
+        "for 9 s, 4 GPUs were free on average, but with it a would have exceeded its quota of 4 GPUs",
     ),
     # a1 (4) ==========
     # a2 (2)  .........====
     # a3 (6)                =
     "quotas are no walls where somebody has more": (
         ("a1 4 0 0 10", "a2 2 1 10 14", "a3 6 15 15 16", "b1 1 20 20 21"), "a2", Cause.ORDER, 9,
-        "for 9 s, it had room, as 4 GPUs were free on average, but was kept back, though no other job that came before "
+        "for 9 s, it had room (4 GPUs were free on average), but was kept back, although no job that came before "
         "it was waiting",
     ),
     # a1 (4) ======
@@ -76,7 +76,7 @@ EXAMPLES = {
     # a3 (4)   ==========
     "a later job of the same tenant went first": (
         ("a1 4 0 0 6", "a2 8 1 12 16", "a3 4 2 2 12", "b1 1 20 20 21"), "a2", Cause.BACKFILL, 6,
-        "for 6 s, it would have had room but for 1 job that came later, a3 of a",
+        "for 6 s, it would have had room without 1 job that came later, a3 of a",
     ),
     # b0 (2) =
     # a1 (4) ======
@@ -169,7 +169,7 @@ def plain_causes(trace: Trace, cluster: Cluster) -> dict[str, dict[str, float]]:
 
 @cache
 def surely_fits(gpus: int, free: int, cluster: Cluster) -> bool:
-    """Whether a gang fits however so many free GPUs lie."""
+    """Return true if a gang fits wherever that many free GPUs are."""
     size = cluster.gpus_per_node
     return all(
         max(nodes) >= gpus if gpus <= size else sum(n == size for n in nodes) >= -(-gpus // size)
@@ -206,7 +206,7 @@ def test_every_second_of_a_wait_has_one_cause(
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=4), st.integers(0, 15), st.integers(1, 8), st.integers(0, 3))
 def test_room_is_sure_on_nodes_that_differ(sizes: list[int], mask: int, demand: int, nodes: int) -> None:
-    """Every way in which the GPUs in use may lie is tried."""
+    """Every placement of the GPUs in use is tried."""
     assume(max(sizes) > 0)
     trace, cluster = recorded(f"a1 {demand} 0 0 1"), Cluster.of(sizes)
     allowed = np.array([[bool(mask >> k & 1) for k in range(len(sizes))]])
@@ -232,7 +232,7 @@ def test_limits_that_are_known_are_walls_and_quotas_are_not() -> None:
     for rules, cause in ((usual, Cause.ORDER), (limit, Cause.QUOTA)):
         found = causes(trace, runs, TWO, waits(trace, runs), rules).set_index("job_id").loc["a2"]
         assert (found["cause"], found[cause]) == (cause, 9)
-    assert found["why"].endswith("for 9 s, a limit of Slurm would have been passed with it, while 6 GPUs were free")
+    assert found["why"].endswith("for 9 s, it would have exceeded a limit of Slurm, while 6 GPUs were free")
 
 
 def test_a_job_with_a_constraint_never_counts_as_having_room() -> None:
@@ -249,4 +249,4 @@ def test_who_started_those_that_went_first() -> None:
     flags = ["SchedMain", "", "SchedBackfill,StartReceived", "SchedSubmit", ""]
     details = pd.DataFrame({"constraint": "", "flags": flags})
     why = explained(dataclasses.replace(trace, details=details)).loc["a2", "why"]
-    assert why.endswith("but for 2 jobs that came later, a3 of a, a4 of a (1 in order of priority, 1 by backfill)")
+    assert why.endswith("without 2 jobs that came later, a3 of a, a4 of a (1 in order of priority, 1 by backfill)")

@@ -38,7 +38,7 @@ def audited(*rows: str, origin: str | None = None) -> Audit:
 
 
 def two_months(name: str = "b") -> Audit:
-    """From 30 January 2026: a day of a, all of b's jobs in February, one of which waits still."""
+    """A log from 30 January 2026: a day of a, all of b's jobs in February, one of which is still waiting."""
     day = int(DAY)
     return audited(
         f"a1 4 0 0 {day}", f"a2 4 10 {day} {4 * day}", f"{name}1 2 {2 * day} {4 * day} {5 * day}",
@@ -112,11 +112,11 @@ def test_what_changed() -> None:
     assert changes(last, now) == [
         "Since the last audit, the average wait went from 1.44 min to 2.22 min (+54 %), and the use of the cluster's "
         "GPU-time from an unknown part to an unknown part.",
-        "b waited 5 min on average, 1.67 min before, and got 17 % of what it was owed, 38 % before.",
-        "The largest cause of waiting is still “kept back for a job ahead”, with 100 % of the time of the waits that "
-        "were explained, 100 % before.",
+        "b now waits 5 min on average, after 1.67 min before, and got 17 % of what it was owed, after 38 % before.",
+        "The largest cause of waiting is still “kept back for a job ahead”, with 100 % of the explained waiting time, "
+        "after 100 % before.",
         "Tenants that are new: d.",
-        "Tenants that are not in this log any more: c.",
+        "Tenants that are no longer in this log: c.",
     ]
     section = changed(last, now)
     table = next(part for part in section["parts"] if isinstance(part, dict) and "columns" in part)
@@ -156,7 +156,7 @@ def test_the_command_prints_and_shows_what_changed(tmp_path: Path, capsys: pytes
     assert "What changed since the last audit" in page and not re.search(r"\bnan\b", page)
     assert "What changed" not in (tmp_path / "one" / "index.html").read_text()
     assert main([*argv[:-1], str(tmp_path / "nameless"), "--anonymize"]) == 0
-    assert "Names were replaced by letters, which are the same tenants only if" in capsys.readouterr().out
+    assert "Names are replaced by letters, which stand for the same tenants only if" in capsys.readouterr().out
 
 
 def but(**changes: Any) -> str:
@@ -165,7 +165,7 @@ def but(**changes: Any) -> str:
 
 BAD = {
     "not JSON": ("{", "last.json, line 1: not JSON"),
-    "another JSON": ("[1]", "expected the audit.json of an earlier audit, which has an object 'figures'"),
+    "another JSON": ("[1]", "expected the audit.json of an earlier audit, with an object 'figures'"),
     "no tenants": (but(tenants=None), "figures.tenants must be an object, got None"),
     "a tenant that is none": (but(tenants={"a": 3}), "figures.tenants.a.wait must be a number or null, got '3'"),
     "a wait in words": (but(average_wait="long"), "figures.average_wait must be a number or null, got 'long'"),

@@ -37,7 +37,7 @@ NAMES = {"t0": "quebec-lab", "t1": "tango<script>alert(1)</script>", "t2": "zulu
 
 @cache
 def log_text() -> str:
-    """40 jobs of three tenants, of which one has a job that waits still."""
+    """A log of 40 jobs of three tenants, one of which has a job that is still waiting."""
     w = few()
     trace = in_seconds(w.trace)
     frame = trace.frame.assign(user="maria-" + trace.frame["tenant"], tenant=trace.frame["tenant"].map(NAMES))
@@ -64,7 +64,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def words(page: str) -> str:
-    """What a page says to who reads it."""
+    """Text of a page for its reader."""
     return unescape(re.sub(r"(?s)<style.*?</style>|<[^>]*>", " ", page))
 
 
@@ -75,7 +75,7 @@ def test_everything_is_there(made: Path) -> None:
     told = json.loads((made / "named" / "audit.json").read_text())
     assert set(TABLES) < set(told)
     assert set(told["owed"][0]) == {"period", "tenant", "got", "owed", "rho"}
-    assert told["set_aside"] == {"waits still": 1}
+    assert told["set_aside"] == {"still waiting": 1}
     waits = pd.read_csv(made / "named" / "waits.csv").set_index("job_id")
     assert waits.loc[7700099, "still"]
     assert waits.loc[7700099, "why"].startswith("7700099 of zulu & $sons$ (3 GPUs) has waited")
@@ -96,7 +96,7 @@ def test_the_page_is_whole_and_says_nothing_by_chance(made: Path) -> None:
     said = words(text)
     assert not re.search(r"\bnan\b|\bNone\b|\binf\b|\{|\}|\\mathrm|  \.", said)
     assert not re.search(r"\b1 (jobs|GPUs|nodes|tenants|waits|rows)\b|\b[02-9] (job|GPU|node|tenant|wait)\b", said)
-    assert "The shares are equal, as none were given (--weights)." in said
+    assert "The shares are equal, because none were given (--weights)." in said
     for title in ("The cluster", "Who got what they were owed", "Who waited, and why", "What if", "Which lease term",
                   "What to change first", "What this cannot know"):  # fmt: skip
         assert title in said
@@ -199,18 +199,18 @@ def test_a_tenant_whose_jobs_all_wait_is_owed_something() -> None:
     assert lines[0].startswith("b got 0 % of the GPU-time that it was owed, the least of all tenants")
     assert lines[1] == "The largest gap: in minute 1, b was owed 0.056 GPU-hours and got 0."
     assert lines[-1] == "With 1 job, the means say little: look at the intervals before you act."
-    with pytest.raises(InputError, match="tenant 'c' has a job that waits still, and no share"):
+    with pytest.raises(InputError, match="tenant 'c' has a waiting job but no share"):
         with_those_who_wait(recorded("a1 8 0 0 100", "b1 4 0 0 9", "c1 4 10", weights={"a": 1, "b": 2}))
-    with pytest.raises(InputError, match=r"no job fits .* 8 GPUs; .* quota .*; take larger tenants"):
+    with pytest.raises(InputError, match=r"no job fits .* 8 GPUs; .* quota .*; use larger tenants"):
         audit(recorded("a1 8 0 0 100", "b1 8 0 100 109"), Cluster(1, 8), get_policy("fifo"), [])
 
 
 def test_a_cluster_where_nobody_waits(tmp_path: Path) -> None:
     found = audit(recorded("a1 1 0 0 50", "b1 1 5 5 9"), Cluster(1, 4), get_policy("fifo"), ["astraea"])
-    assert change(found) == "Nobody waited, so there is nothing to change."
+    assert change(found) == "No job waited, so there is nothing to change."
     write(found, "The shares are equal.", tmp_path)
     page = (tmp_path / "index.html").read_text()
-    assert "Nobody waited." in page and not re.search(r"\bnan\b", words(page))
+    assert "No job waited." in page and not re.search(r"\bnan\b", words(page))
     one = audit(recorded("a1 1 0 0 50"), Cluster(1, 4), get_policy("fifo"))
     assert short(one, "")[0] == "a got 100 % of the GPU-time that it was owed."
     write(one, "The shares are equal.", tmp_path)
@@ -219,9 +219,9 @@ def test_a_cluster_where_nobody_waits(tmp_path: Path) -> None:
 
 def test_what_to_change_first_rests_on_a_near_replay_and_on_other_schedulers() -> None:
     far = audit(recorded("a1 4 0 0 10", "b1 4 0 90 100", "b2 4 0 95 99"), Cluster(1, 8), get_policy("fifo"))
-    assert change(far).startswith("Before you choose a scheduler by this page, mend the replay")
+    assert change(far).startswith("Improve the replay before you choose a scheduler from this page")
     own = audit(recorded("a1 2 0 0 10", "a2 2 0 10 20", "b1 2 0 0 20"), Cluster(1, 4), get_policy("fifo"), ["fifo"])
-    assert own.overview["scheduler"].tolist() == ["as it was", "fifo"]
+    assert own.overview["scheduler"].tolist() == ["as recorded", "fifo"]
     assert change(own).startswith("Nothing stands out")
 
 
@@ -237,10 +237,10 @@ WAITING = waits_still("1", "vision")
 BAD: dict[str, tuple[str, list[str], str]] = {
     "unknown scheduler": (log_text(), ["--scheduler", "crystal-ball"], "policy must be one of astraea, "),
     "unknown alternative": (log_text(), ["--what-if", "fifo,crystal-ball"], "policy must be one of astraea, "),
-    "too few nodes": (log_text(), ["--nodes", "1"], "more than the cluster of 1 x 4 has; give the nodes"),
+    "too few nodes": (log_text(), ["--nodes", "1"], "more than the cluster of 1 x 4 has; give the true"),
     "no job that ran": (HEAD + "\n" + WAITING, [], "none of the 1 rows is a job that can be simulated"),
     "a parameter that is none": (log_text(), ["--param", "speed=9"], "unknown parameter 'speed'"),
-    "no starts": (GOOD, ["--time-unit", "s"], "not tell when job '1' started"),
+    "no starts": (GOOD, ["--time-unit", "s"], "the log has no start of job '1'"),
     "a bad row": (log_text().replace("|normal|2", "|normal|soon", 1), ["--strict"], "line 2: Submit must be a time"),
 }
 
@@ -260,7 +260,7 @@ def test_what_the_log_says_as_a_result(made: Path, capsys: pytest.CaptureFixture
     argv = ["simulate", str(made / "mycluster.txt"), "--policy", "observed", *RUN[:4], "--json"]
     assert main(argv) == 0
     told = json.loads(capsys.readouterr().out)
-    overview = pd.read_csv(made / "named" / "overview.csv").set_index("scheduler").loc["as it was"]
+    overview = pd.read_csv(made / "named" / "overview.csv").set_index("scheduler").loc["as recorded"]
     assert (told["policy"], told["jobs"]) == ("observed", 40)
     assert told["average_jct"] == pytest.approx(overview["average_jct"])
     assert told["sharing_loss"] == pytest.approx(overview["sharing_loss"])

@@ -53,7 +53,7 @@ SHOWN = [
 
 
 def of_reasons(*reasons: str) -> Trace:
-    """A log of one job for each reason, and one that waits still."""
+    """A log of one job for each reason, and one that is still waiting."""
     trace = recorded(*(f"a{k} 1 {k} {k + 1} {k + 2}" for k in range(len(reasons))), "b9 1 0")
     details = pd.DataFrame({name: [unknown] * len(trace) for name, unknown in DETAILS.items()}).assign(reason=reasons)
     return dataclasses.replace(trace, details=details)

@@ -1,4 +1,4 @@
-"""Replays of logs of a real Slurm with the settings of its cluster, and the error that is told with them."""
+"""Replays of logs of a real Slurm with the settings of its cluster, and the error that the page reports."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PartitionName=gpu Nodes=ALL Default=YES TRESBillingWeights="CPU=0.0,GRES/gpu=1.0
 
 
 class Log(NamedTuple):
-    """How a log without settings beside it was made, and what is asked of its replay."""
+    """Making of a log without settings beside it, and the demands on its replay."""
 
     shares: dict[str, float]
     nodes: int
@@ -44,7 +44,7 @@ class Log(NamedTuple):
     wait: float = 0.1
 
     def settings(self, folder: Path) -> list[Path]:
-        """Write what its slurm.conf and the dump of its accounts were, as far as they matter."""
+        """Write its slurm.conf and the dump of its accounts, as far as they matter."""
         conf, accounts = folder / "slurm.conf", folder / "accounts.txt"
         conf.write_text(CONF.format(**self._asdict()))
         lines = ["Parent - 'root'", "User - 'root':Fairshare=1"]
@@ -67,7 +67,7 @@ WITH_SETTINGS = {
     "two_kinds": (0.92, 0.1), "two_kinds_more": (0.91, 0.1), "tree": (0.86, 0.1), "tree_deep": (0.88, 0.1),
     "limits": (0.85, 0.1), "mixed": (0.84, 0.1),
 }  # fmt: skip
-"""Logs with all settings, and what is asked: pairs in order, and the error of the average wait."""
+"""Logs with all settings, and their limits: pairs in order, and the error of the average wait."""
 
 
 def replayed(log: Path, settings: list[Path], *, rules: bool = True, **given: object) -> Calibration:

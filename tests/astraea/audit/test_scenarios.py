@@ -1,4 +1,4 @@
-"""What tenants got and were owed, and what is measured of several schedulers."""
+"""GPU-time that tenants attained and were owed, and measures of several schedulers."""
 
 from __future__ import annotations
 
@@ -128,10 +128,10 @@ def test_calibration_compares_the_jobs_that_both_have() -> None:
         "the pairs of the 2 jobs that waited start in the recorded order."
     )
     slower = found._replace(replayed=15.0, waited=1)
-    assert slower.sentence.endswith("gives 50 % more waiting than the log shows (15 s against 10 s on average).")
+    assert slower.sentence.endswith("gives 50 % more waiting than the log shows (15 s instead of 10 s on average).")
     assert "gives 3.5 times as much waiting as the log shows" in slower._replace(replayed=35.0).sentence
     log = observed(recorded("a1 8 0 0 10"), CLUSTER)
-    assert calibration(log, log).sentence.startswith("Nobody waited in the log")
+    assert calibration(log, log).sentence.startswith("No job waited in the log")
 
 
 def test_the_use_of_a_cluster_by_the_hour_is_that_of_its_leases() -> None:

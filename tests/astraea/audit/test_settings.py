@@ -1,4 +1,4 @@
-"""The settings of a cluster on the page: what was read, what the replay keeps to, what it does not, by name."""
+"""The settings of a cluster on the page: those that the replay follows, and those that it ignores, by name."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_what_is_not_modelled(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text(MORE)
     (tmp_path / "qos").write_text("Name|Priority|GrpTRES|GrpTRESMins\nhigh|10|gres/gpu=4|gres/gpu=600\n")
     text = section_of(read_site([tmp_path / "slurm.conf", tmp_path / "qos"]))
-    kept, _, left = text.partition("The replay does not keep to:")
+    kept, _, left = text.partition("The replay ignores:")
     for words in (
         "PreemptType", "preempt/qos", "NO_FAIR_TREE", "bf_continue", "nohold_on_prolog_fail", "CR_Core_Memory",
         "matlab:4", "Weight", "n4", "OverSubscribe FORCE:2", "GrpTRESMins gres/gpu=600",
@@ -84,8 +84,8 @@ def test_without_settings() -> None:
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (["--nodes", "4", *FILES], "--nodes: the settings of the cluster name 4 x 8 GPUs; leave --nodes out"),
-        (["--slurm-conf", str(LOG / "sacct.txt")], "sacct.txt: expected slurm.conf, or what scontrol show config"),
+        (["--nodes", "4", *FILES], "--nodes: the cluster's settings already give 4 x 8 GPUs; leave --nodes out"),
+        (["--slurm-conf", str(LOG / "sacct.txt")], "sacct.txt: expected slurm.conf, or the output of scontrol"),
         (["--scontrol", "gone"], "gone: there is no such file"),
         (["--node-class", "a100"], "--node-class: expected NAME=NODES:GPUS"),
     ],

@@ -1,4 +1,4 @@
-"""The size of a cluster: by its log where it is not given, and what in the log contradicts what is given."""
+"""The size of a cluster: inferred from its log, or given, and then contradicted by the log."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_cluster_by_its_log(nodes: dict[str, str], given: tuple[int | None, in
 @pytest.mark.parametrize(
     ("given", "doubts"),
     [
-        ((3, 4), ["At most 8 of 12 GPUs were ever in use, and jobs ran on 3 of 3 nodes, though 3 jobs waited: "]),
+        ((3, 4), ["At most 8 of 12 GPUs were ever in use, and jobs ran on 3 of 3 nodes, although 3 jobs waited. "]),
         ((2, 4), ["Jobs ran on 3 nodes, more than the 2 that were given (--nodes)."]),
         ((4, 2), ["On node n1, 4 GPUs were in use at once, more than the 2 that were given (--gpus-per-node)."]),
     ],

@@ -1,4 +1,4 @@
-"""Where jobs that save run."""
+"""Places in which jobs that save run."""
 
 from __future__ import annotations
 

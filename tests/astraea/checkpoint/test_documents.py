@@ -1,4 +1,4 @@
-"""What the documents say of checkpoints is what happens."""
+"""The documents on checkpoints say the truth."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCRIPT = next(text for text in re.findall(r"```sh\n(#!/bin/bash.*?)```", PAGE, r
 
 
 def test_a_process_that_listens_from_its_batch_script(tmp_path: Path) -> None:
-    """The signal may come at any time, also before Python listens: what the documents' scripts do about it."""
+    """The documents' scripts survive a signal at any time, also before Python listens."""
     (tmp_path / "train.py").write_text(
         "import time; print('early'); time.sleep(0.2)\n" + STEPS.format(last_store=False, work="time.sleep(0.02)")
     )

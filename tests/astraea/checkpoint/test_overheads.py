@@ -1,4 +1,4 @@
-"""What a lease costs a training script, measured: docs/live/measure_overheads.py."""
+"""The measured cost of a lease for a training script: docs/live/measure_overheads.py."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_lease_is_measured(tmp_path: Path, code: dict[str, str]) -> None:
 
 
 def events(*steps: tuple[float, float, int]) -> list[dict[str, Any]]:
-    """A process that enters the `with` at 3 and trains from 4 on; each step's end, end of its save, bytes of that."""
+    """A process that enters the `with` at 3 and trains from 4 on: end of each step, end and size of saves."""
     found = [{"what": "enter", "at": 3.0, "device": "CPU"}, {"what": "begin", "at": 4.0, "saved": 0}]
     for end, begin, size in steps:
         found += [{"what": "end", "at": end}, {"what": "begin", "at": begin, "saved": size}]

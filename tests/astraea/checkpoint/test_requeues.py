@@ -1,4 +1,4 @@
-"""A job requeues itself before its time ends, as often as it may."""
+"""A job requeues itself before its time ends, up to its limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ case $(basename $0) in squeue) [ "$SLURM_TIME_FORMAT" = %s ] && echo {end} ;; sc
 
 @pytest.fixture
 def slurm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A job of a Slurm that writes down what it is asked."""
+    """A job of a Slurm that records its calls."""
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.delenv("SLURM_JOB_END_TIME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
@@ -36,7 +36,7 @@ def calls(at: Path) -> list[str]:
 
 
 def leaves(folder: Path, requeues: int) -> bool:
-    """Run two steps more, and tell whether the job left before."""
+    """Run two steps more, and return true if the job left before."""
     done = len(list(folder.glob("step-*"))) and max(int(path.name[5:15]) for path in folder.glob("step-*"))
     try:
         count(folder, done + 2, every=1000, requeues=requeues)
@@ -76,7 +76,7 @@ def test_slurm_refuses(
 
 
 def test_steps_that_leave_no_time_for_another(slurm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Steps take 100 s, of which 500 s have room for four, and for what Slurm needs."""
+    """Steps take 100 s: 500 s have room for four, and for Slurm's own time."""
     clock = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(time, "time", lambda: clock[0])

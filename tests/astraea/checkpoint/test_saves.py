@@ -1,4 +1,4 @@
-"""Saves are whole or not there, at their pace, whatever happens to the disk; signals and kills come at any moment."""
+"""Saves are complete or absent, and on time, whatever happens to the disk; signals and kills come at any moment."""
 
 from __future__ import annotations
 
@@ -168,11 +168,11 @@ def test_what_cannot_be_pickled_is_known_after_the_first_step() -> None:
     [
         (3, {}, "state: 3 cannot be saved; expected"),
         ((1, 2), {}, "cannot be saved"),
-        ({}, {"every": -1}, "every: -1 is not"),
-        ({}, {"every": float("nan")}, "every: nan is not"),
-        ({}, {"signal": "KILL"}, "signal: 'KILL' cannot be the notice; expected one of USR1, "),
-        ({}, {"requeues": -1}, "requeues: -1 is not a number of times"),
-        ((print, print), {"sharded": True}, "sharded: needs a pair of functions, and torch.distributed.init"),
+        ({}, {"every": -1}, "every: expected a number of seconds of at least 0, got -1"),
+        ({}, {"every": float("nan")}, "every: expected a number of seconds of at least 0, got nan"),
+        ({}, {"signal": "KILL"}, "signal: expected one of USR1, USR2, HUP, URG, got 'KILL'"),
+        ({}, {"requeues": -1}, "requeues: expected a whole number of at least 0, got -1"),
+        ((print, print), {"sharded": True}, "sharded: needs a pair of functions; call torch.distributed.init"),
         ((print, print), {"last_store": True}, "last_store: needs a state that can be pickled"),
     ],
 )
@@ -237,7 +237,7 @@ def test_sigterm_after_the_last_step_leaves_at_the_end(tmp_path: Path) -> None:
 
 
 def test_the_last_store_does_not_wait_for_the_end_of_a_step(tmp_path: Path) -> None:
-    """The third step is one long call of a library, which Python's handlers do not interrupt."""
+    """The third step is one long library call, which Python's signal handlers cannot interrupt."""
     work = "step == 2 and __import__('hashlib').pbkdf2_hmac('sha256', b'', b'', 10**9)"
     with process("-c", STEPS.format(last_store=True, work=work), cwd=tmp_path) as started:
         read_until(started, "in step 2")
@@ -275,7 +275,7 @@ def test_another_thread(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Non
     thread.start()
     thread.join()
     assert found == [[3, 4]]
-    assert "heard in the main thread only" in caplog.text
+    assert "signals reach the main thread only" in caplog.text
     assert signal.getsignal(signal.SIGUSR1) is before
 
 

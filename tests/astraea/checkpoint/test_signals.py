@@ -110,7 +110,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("last_store", [False, True])
 @pytest.mark.parametrize("way", ["fork", "spawn", "forkserver", "program"])
 def test_helpers_survive_the_notice_and_can_be_terminated(way: str, last_store: bool, tmp_path: Path) -> None:
-    """Two notices come to the whole group of processes, as `scancel --signal` sends them to those of a step."""
+    """Two notices come to the whole group of processes, as `scancel --signal` sends them to a step."""
     (tmp_path / "train.py").write_text(HELPERS)
     with process("train.py", way, str(last_store), cwd=tmp_path) as started:
         read_until(started, "in step 1")

@@ -1,4 +1,4 @@
-"""Commands as a user sees them: what they print and write, and the program as a process: Ctrl-C, a closed pipe."""
+"""Commands as a user sees them: their output and files, and the program as a process: Ctrl-C, a closed pipe."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_who_waits_for_the_compiler_is_told(
 ) -> None:
     monkeypatch.setattr(loop, "run", SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path))))
     say_if_compiling()
-    assert "compiled before its first run" in capsys.readouterr().err
+    assert "compiling the simulator before its first run" in capsys.readouterr().err
     (tmp_path / "loop.run-38.py311.nbi").touch()
     say_if_compiling()
     assert capsys.readouterr().err == ""
@@ -256,7 +256,7 @@ for line in ("--help", "policies", "policies --json", "simulate --help", "live -
 
 @pytest.mark.exhaustive
 def test_help_and_policies_are_the_same_without_docstrings() -> None:
-    """Python drops them and assertions under ``-OO``."""
+    """Python drops docstrings and assertions under ``-OO``."""
     bare, whole = (run(sys.executable, *options, "-c", SHOW) for options in (["-OO"], []))
     assert "s, length of a lease" in bare.stdout
     assert "Download workloads, or list what can be downloaded." in bare.stdout
@@ -264,7 +264,7 @@ def test_help_and_policies_are_the_same_without_docstrings() -> None:
 
 
 def all_are_ready(process: subprocess.Popen[str], cache: Path) -> bool:
-    """Whether something is computed, and no worker is just starting: Ctrl-C ends such a one with a traceback."""
+    """True if something is computed and no worker is just starting; Ctrl-C ends a starting one with a traceback."""
     states = []
     with suppress(OSError):  # Linux alone tells them
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
@@ -288,7 +288,7 @@ def test_a_real_interrupt_ends_in_one_sentence(tiny: Path) -> None:
     # joblib's own tracker may say, after us, that it cleaned up a semaphore of a worker that was just being started
     others = ("resource_tracker", "warnings.warn", "simulating: ")
     said = [line for line in err.splitlines() if not any(other in line for other in others)]
-    assert (process.returncode, printed, said) == (130, "", ["astraea: interrupted; nothing was left half written"])
+    assert (process.returncode, printed, said) == (130, "", ["astraea: interrupted; no file was left half-written"])
     assert not out.exists()
     kept = list(cache.iterdir())
     assert len(kept) >= 5

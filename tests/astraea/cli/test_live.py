@@ -1,4 +1,4 @@
-"""`astraea live`: the service, its dry run and its status, with programs of Slurm that only say what they are told."""
+"""`astraea live`: the service, its dry run and its status, with pretended programs of Slurm."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def test_bad_input_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
     path = tmp_path / "live.toml"
     refused(["live"], capsys, "Missing option '--config'")
     refused(["live", "status"], capsys, "Missing option '--config'")
-    refused(["live", "--dry-run", "status", "--config", str(path)], capsys, "--dry-run goes without a command")
+    refused(["live", "--dry-run", "status", "--config", str(path)], capsys, "--dry-run cannot be combined with a")
     refused(["live", "--config", str(path)], capsys, "live.toml: cannot be read (No such file or directory)")
     refused(["live", "stats", "--config", str(path)], capsys, "No such command 'stats'")
     path.write_text("partition = ")
-    refused(["live", "--config", str(path), "--dry-run"], capsys, "live.toml: is not TOML")
+    refused(["live", "--config", str(path), "--dry-run"], capsys, "live.toml: is not valid TOML")
     path.write_text('partition = "gpu"\nstate = "s"\npolicy = "own.py:mine"\n')
     refused(["live", "status", "--config", str(path)], capsys, "there is no file")
     (tmp_path / "own.py").write_text("def mine(:\n")
-    refused(["live", "status", "--config", str(path)], capsys, "own.py cannot be run (SyntaxError: ")
+    refused(["live", "status", "--config", str(path)], capsys, "own.py cannot be imported (SyntaxError: ")
     path.write_text(LIVE)
     refused(["live", "status", "--config", str(path)], capsys, "there is no state yet")
     both = ["live", "status", "--json", "--prometheus", "--config", str(path)]
-    refused(both, capsys, "--json and --prometheus exclude each other")
+    refused(both, capsys, "--json and --prometheus cannot be combined")
     refused(["live", "check"], capsys, "Missing option '--config'")
 
 
@@ -63,7 +63,7 @@ def test_a_dry_run_says_what_and_why_and_writes_nothing(
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
         r"job 9 is left to Slurm: its tenant 'nobody\x1b[2J' is not in [weights]",
-        "job 8 will never run: it asks for 6 GPUs, its tenant speech has a quota of 4",
+        "job 8 will never run: it asks for 6 GPUs, but its tenant speech has a quota of 4",
         "release job 10 of speech, 4 GPUs: granted lease 1; speech was owed nothing yet, the job was owed nothing yet",
         "release job 7 of vision, 8 GPUs: granted lease 1; vision was owed nothing yet, the job was owed nothing yet",
     ]
@@ -85,7 +85,7 @@ def test_a_check_has_a_line_for_each_thing_and_an_exit_code(
     assert main(["live", "check", "--config", str(tmp_path / "live.toml")]) == 1  # nothing is set
     lines = capsys.readouterr().out.splitlines()
     assert {line.split()[0] for line in lines} == {"warning", "missing"}
-    assert "missing  GresTypes: not shown; expected gpu: Slurm knows no GPUs" in lines
+    assert "missing  GresTypes: not shown; expected gpu: otherwise Slurm does not know about GPUs" in lines
     assert said.read_text().splitlines()[0] == "scontrol show config"
     (tmp_path / "bin" / "scontrol").write_text("#!/bin/sh\necho 'no controller' >&2\nexit 1\n")
     refused(["live", "check", "--config", str(tmp_path / "live.toml")], capsys, "scontrol show config: no controller")
@@ -102,7 +102,7 @@ def test_the_service_releases_and_ends_on_sigterm(tmp_path: Path) -> None:
         _, log = service.communicate()
     assert service.returncode == 0, log
     assert "INFO release job 7 of vision, 8 GPUs: granted lease 1; vision was owed nothing yet" in log
-    assert log.splitlines()[-1].endswith("stopped; jobs keep their GPUs until the next coordinator comes")
+    assert log.splitlines()[-1].endswith("stopped; jobs keep their GPUs until a coordinator runs again")
     orders = [line for line in said.read_text().splitlines() if line.startswith("scontrol ") and " show " not in line]
     assert orders[:2] == ["scontrol release 7", "scontrol update JobId=7 Priority=4000000000"]
 

@@ -1,4 +1,4 @@
-"""Bad input to commands, and trouble with disk, memory and Ctrl-C: a sentence, exit code 2, nothing half written."""
+"""Bad input to commands, and trouble with disk, memory and Ctrl-C: one sentence, exit code 2, no partial files."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     ),
     "tenant without a share": (
         [*RUN, "--weights", "shares.csv"],
-        ["good.csv, line 4", "'b' has no weight", "named: a"],
+        ["good.csv, line 4", "'b' has no weight", "weights are given for a"],
     ),
     "shares of a synthetic trace": (["simulate", "venus", *NODES, "--weights", "shares.csv"], ["venus", "weights"]),
     "format of a synthetic trace": (["simulate", "venus", "--format", "gavel", *NODES], ["venus", "format"]),
     "unit not known": (
         ["simulate", "good.csv", *NODES],
-        ["good.csv: the columns do not tell the unit", "ms, s, min"],
+        ["good.csv: the columns do not imply the unit", "ms, s, min"],
     ),
     "not downloaded": (
         ["simulate", "helios-earth", *NODES],
@@ -72,7 +72,7 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     "unknown parameter": ([*RUN, "--param", "lease=9"], ["unknown parameter 'lease'", "lease_term"]),
     "parameter without a value": ([*RUN, "--param", "interval"], ["expected NAME=VALUE", "'interval'"]),
     "NaN as parameter": ([*RUN, "--param", "lease_term=nan"], ["expected a number", "'nan'"]),
-    "two values": ([*RUN, "--param", "lease_term=60,70"], ["lease_term: one value is expected"]),
+    "two values": ([*RUN, "--param", "lease_term=60,70"], ["lease_term: expected one value"]),
     "unknown word": (
         [*RELEASED, "--param", "job_order=lifo"],
         ["policy astraea-released: job_order must be fairness or 2das or themis or fifo, got 'lifo'"],
@@ -97,7 +97,7 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     ),
     "sweep, backend": ([*SWEEP, "--backend", "ray"], ["backend must be one of loky, dask, got 'ray'"]),
     "sweep, no scheduler": ([*SWEEP, "--backend", "dask"], ["needs the address of a scheduler"]),
-    "sweep, scheduler": ([*SWEEP, "--scheduler", "x"], ["only the dask backend takes a scheduler"]),
+    "sweep, scheduler": ([*SWEEP, "--scheduler", "x"], ["scheduler is for the backend dask only"]),
     "sweep, out": ([*SWEEP, "--out", "none/grid.csv"], ["none/grid.csv: --out must be a file"]),
     "lease-term, terms": ([*TERM, "--terms", "60,soon"], ["'--terms': expected", "'soon'"]),
     "lease-term, parameter": ([*TERM, "--param", "lease_term=60"], ["with --terms"]),
@@ -111,13 +111,13 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     "lease-term, NaN as overhead": ([*TERM, "--overheads", "nan.json"], ["nan.json: checkpoint_overhead", "got nan"]),
     "lease-term, overheads longer than leases": (
         [*TERM, "--overheads", "long.json"],
-        ["long.json: checkpoint and restart must take less than 3600 s, or give --terms"],
+        ["long.json: checkpoint and restart take 3600 s or more; give longer --terms"],
     ),
     "lease-term, overheads twice": (
         [*TERM, "--overheads", "nine.json", "--param", "restart_overhead=3"],
         ["restart_overhead: given twice"],
     ),
-    "describe": (["describe", "none.csv"], ["none.csv: there is no such file or folder"]),
+    "describe": (["describe", "none.csv"], ["none.csv: no such file or folder"]),
     "fetch": (["data", "fetch", "borealis"], ["unknown workload 'borealis'"]),
     "data": (["data"], ["Missing command"]),
 }

@@ -66,7 +66,7 @@ def test_the_job_behind_one_that_ends_is_a_round_late() -> None:
 
 
 def test_the_lease_of_the_job_behind_goes_on_for_a_round() -> None:
-    """At 30 s a0 and a2 leave the list and are launched again behind a1, so that at 70 s a1 stands behind a2."""
+    """At 30 s a0 and a2 leave the list and are launched again behind a1, so that at 70 s a1 is behind a2."""
     check(
         "astraea-released", 3, {"lease_term": 30, "settings": FLAWED},
         "a0 1 0 90 |S==r==r==",

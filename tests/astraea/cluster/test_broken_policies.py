@@ -1,4 +1,4 @@
-"""What the engine says of policies that break its rules."""
+"""Errors of the engine about policies that break its rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOBODY = 99  # stands for index -1, as parameters are not negative
 
 
 class Deeds(NamedTuple):
-    """What the broken policy does at 30 s, one of the deeds above, and for which job; then what it does next."""
+    """Action of the broken policy at 30 s, one of those above, and its job; then its next action."""
 
     first: float = 0.0
     first_job: float = 0.0
@@ -28,7 +28,7 @@ class Deeds(NamedTuple):
 
 @policy("broken", Deeds)
 def broken(s: View) -> None:
-    """First in, first out, until 30 s; then it does as it is told, if it is told anything."""
+    """First in, first out, until 30 s; then it does the given deed, if there is one."""
     if s.clock[0].now < 30 or s.parameters[0] == 0:
         for j in all_candidates(s):
             if fits(s, j):
@@ -74,7 +74,7 @@ def test_a_broken_policy_is_named_with_job_and_time(deeds: tuple[float, ...], me
 
 
 class When(NamedTuple):
-    """Of a policy that takes GPUs from a job that was to keep them, perhaps in the middle of a lease."""
+    """Parameters of a policy that takes GPUs from a job that was to keep them, perhaps in the middle of a lease."""
 
     lease_term: float = 50.0
     revokes: float = 0.0
@@ -95,7 +95,7 @@ def breaks_its_word(s: View) -> None:
 
 @pytest.mark.parametrize("revokes, time", [(0, 100), (1, 60)])
 def test_a_job_without_checkpoints_keeps_its_gpus(revokes: float, time: int) -> None:
-    """Or the engine would have to throw away all that it has done."""
+    """Otherwise the engine would have to discard all its work."""
     expected = rf"^policy breaks-its-word, at {time} s: takes the GPUs of job 'a0', which saved no state"
     with pytest.raises(PolicyError, match=expected):
         simulate(trace_of(jobs("a0 1 0 500", "a1 1 60 10")), Cluster(1, 1), breaks_its_word(revokes=revokes))

@@ -1,4 +1,4 @@
-"""The engine's own rules: rounds, leases, overheads, what is set aside, the integrals by hand, placement by node."""
+"""The engine's own rules: rounds, leases, overheads, excluded jobs, integrals by hand, placement by node."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_overheads_are_charged_as_time_and_never_as_progress() -> None:
 
 @pytest.mark.parametrize("interval", [0.1, 7.3])
 def test_skipped_rounds_change_nothing_at_any_interval(interval: float) -> None:
-    """Also where the interval is no exact float: round k is at k times the interval, however one gets there."""
+    """Round k is at exactly k times the interval, even where the interval is no exact float."""
     w, settings = few(), Settings(interval=interval)
     ours, theirs = (
         simulate(w.trace, w.cluster, "astraea", settings=settings, skip_rounds=skip).jobs for skip in (True, False)
@@ -85,7 +85,7 @@ def test_what_never_fits_is_set_aside_with_the_reason() -> None:
 
 @pytest.mark.parametrize("weight", [0.1, 0.7])
 def test_a_third_of_nine_gpus_is_three(weight: float) -> None:
-    """A quota that is whole on paper stays whole, whatever the weights are written as."""
+    """A quota that is a whole number stays one, however the weights are written."""
     rows = jobs(*(f"{t}0 3 0 100" for t in "abc"))
     result = simulated(rows, Cluster(3, 3), "yarn-cs", weights=dict.fromkeys("abc", weight))
     assert result.jobs["end_time"].tolist() == [100, 100, 100]

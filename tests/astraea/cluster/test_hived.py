@@ -1,4 +1,4 @@
-"""HiveD: its buddy cells, its schedules, and that what its own cells hold never waits, whatever happens."""
+"""HiveD: its buddy cells, its schedules, and that a job that fits its tenant's own cells never waits."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_schedule(case: tuple[Any, ...]) -> None:
 
 
 def test_only_spot_jobs_pay_for_checkpoints() -> None:
-    """a0 is guaranteed, a1 is not; nobody takes the GPUs of either."""
+    """a0 is guaranteed, a1 is not; no job takes the GPUs of either."""
     rows = jobs("a0 2 0 400", "a1 2 0 400", "b2 1 900 10")
     result = simulated(rows, 4, "hived", settings=Settings(checkpoint_overhead=5), lease_term=100)
     assert result.jobs["leases"].tolist() == [4, 5, 1]
@@ -143,9 +143,9 @@ class Held(NamedTuple):
 
 
 def blocks(root: Held, held: list[Held], is_root: bool = True) -> list[Held]:
-    """Free cells of a cell: itself if nothing is held in it, or else those of its halves.
+    """Free cells of a cell: the cell itself if it is empty, or else those of its halves.
 
-    What is no power of two is halved into the largest power of two below it and the rest.
+    A size that is no power of two is split into the largest power of two below it and the rest.
     """
     inside = [c for c in held if c.node == root.node and root.first <= c.first < root.first + root.size]
     around = [c for c in held if c.node == root.node and c.first <= root.first < c.first + c.size]
@@ -177,7 +177,7 @@ def roots_of(quota: list[int], p: int) -> list[list[Held]]:
 
 @pytest.mark.parametrize("seed", range(9))
 def test_nobody_waits_for_what_the_own_cells_hold(seed: int) -> None:
-    """Follow a crowded run round by round with cells that are allotted, split and merged by other means."""
+    """Follow a crowded run round by round with another implementation of the cells."""
     rng = np.random.default_rng(seed)
     p, n = int(rng.choice([2, 4, 8])), 30
     cluster, weights = Cluster(int(rng.integers(2, 5)), p), rng.integers(1, 5, rng.integers(2, 4))
@@ -233,7 +233,7 @@ def follow(result: Result, roots: list[list[Held]], cluster: Cluster, spot_jobs_
 
 
 def hold(free: list[Held], demand: int, p: int) -> bool:
-    """Whether free cells hold a demand: whole nodes, and the rest in one cell."""
+    """Return true if free cells hold a demand: whole nodes, and the rest in one cell."""
     nodes, rest = sum(cell.size == p for cell in free), demand % p
     if nodes > demand // p or rest == 0:
         return nodes >= demand // p

@@ -1,4 +1,4 @@
-"""KAI's division, order and reclaim, against KAI's own test cases and against a naive twin; and schedules of it."""
+"""KAI's division, order and reclaim, compared with KAI's own test cases and a naive twin; and its schedules."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from astraea.traces.tree import Shares, shares_of
 FOLDER = ROOT.parent / "shared" / "reference" / "kai"
 CASES = kai_cases.cases_of(FOLDER)
 DISAGREE: dict[str, str] = {}
-"""Cases in which we say something else than KAI, and why."""
+"""Cases in which our answer differs from KAI's, with the reason."""
 
 
 @pytest.mark.parametrize("name", CASES or ["none"])
@@ -86,7 +86,7 @@ def test_order_and_reclaim_agree_with_the_naive_twin(
     drawn: list[Any], job: dict[str, float], other: dict[str, float], lost: dict[str, float], preemptible: bool,
     data: st.DataObject,
 ) -> None:  # fmt: skip
-    """Of all pairs of leaves: who goes first; and may the first have what the others lose?"""
+    """For all pairs of leaves: which goes first, and may it have what the other loses?"""
     queues = queues_from(drawn)
     ours, place = kai_cases.queues_of(queues)
     leaves = sorted(set(queues) - {q["parent"] for q in queues.values()})
@@ -260,7 +260,7 @@ def test_a_job_above_a_limit_is_set_aside_and_one_above_its_quota_is_not() -> No
     trace = trace_of(jobs("a0 4 0 30", "a1 3 0 30", "b2 8 0 30"), weights)
     kept, aside = split_off_impossible(trace, Cluster(1, 8), math.inf)
     assert list(kept.job_id) == ["a1", "b2"]
-    assert list(aside["reason"]) == ["alone it takes more than a limit allows"]
+    assert list(aside["reason"]) == ["it exceeds a limit by itself"]
     assert len(simulated(jobs("a1 3 0 30", "b2 8 0 30"), 8, "kai", weights=weights).jobs) == 2
 
 
@@ -283,7 +283,7 @@ def test_a_job_above_a_limit_is_set_aside_and_one_above_its_quota_is_not() -> No
 def test_fair_shares(
     demands: list[int], weights: list[float], deserved: float, k: float, shares: list[float], half_life: float
 ) -> None:
-    """Tenants a, b, ... ask for so many GPUs of eight, and a held all of them so far."""
+    """Tenants a, b, ... ask for these numbers of GPUs, of eight, and a held all of them so far."""
     names = [tenant for tenant, demand in zip("abc", demands, strict=False) for _ in range(demand)]
     trace = trace_of(jobs(*(f"{t}{k} 1 0 10" for k, t in enumerate(names))), dict(zip("abc", weights, strict=False)))
     s, _ = small_state(trace, Cluster(1, 8), decay=math.log(2) / 100 if half_life else 0.0)
@@ -298,7 +298,7 @@ def test_fair_shares(
 
 @pytest.mark.parametrize("window, usage", [(1e9, [6 / 16, 7 / 16]), (7200, [2 / 8, 5 / 8]), (5400, [1 / 4, 3 / 4])])
 def test_usage_is_what_a_tenant_had_of_the_cluster_in_the_window(window: float, usage: list[float]) -> None:
-    """So many GPU-hours of four GPUs a and b had after 0, 1, 2, 3 and 4 h; the window begins on the hour."""
+    """GPU-hours that a and b have had of four GPUs after 0, 1, 2, 3 and 4 h; the window begins on the hour."""
     s, _ = small_state(trace_of(jobs("a0 1 0 10", "b1 1 0 10")), Cluster(1, 4))
     for hour, (a, b) in enumerate([(0.0, 0.0), (4.0, 0.0), (4.0, 2.0), (5.0, 4.0)]):
         s.timeline[hour].attained = np.array([a, b]) * 3600

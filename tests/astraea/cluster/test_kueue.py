@@ -58,12 +58,12 @@ def numbers(amounts: dict[str, str] | None) -> dict[str, float]:
 
 
 def parameters(case: Case, *, fair: bool = True) -> Parameters:
-    """Those of a case; without fair sharing usage is forgotten at once."""
+    """Parameters of a case; without fair sharing usage is forgotten at once."""
     return Parameters(float(case.get("half_life_s", 1e12)) if fair else 0.0, float(case.get("sampling_interval_s", 1)))
 
 
 def state(rows: list[str], p: Parameters, *, gpus: int = 8, now: float = 0.0, weight: float | None = None) -> View:
-    """What the policy sees when these jobs wait, whose usage was sampled just now; the tenants share one weight."""
+    """The policy's view when these jobs wait and their usage was sampled just now; the tenants share one weight."""
     trace = trace_of(jobs(*rows))
     if weight is not None:
         trace = trace.with_weights(dict.fromkeys(trace.tenants, weight))
@@ -114,14 +114,14 @@ def decay_many(case: Case) -> None:
 
 
 def multiply(case: Case) -> None:
-    """Usage times what is left of it after some half-lives."""
+    """Usage times the part that is left after some half-lives."""
     half_lives = -math.log2(case["factor"]) if case["factor"] > 0 else math.inf
     found = decayed(float(case["value"]), 0.0, half_lives, Parameters(1.0, 1.0))
     assert found == pytest.approx(float(case["expected"]), rel=1e-12, abs=1.01e-9)
 
 
 def usage_compared(case: Case) -> None:
-    """Resources add up, each with its weight, of which the simulator needs none."""
+    """Resources add up, each with its weight; the simulator needs no weights."""
     consumed, penalty, weight = numbers(case["consumed"]), numbers(case["penalty"]), float(case["lq_weight"])
     weights = {r: float(case["resource_weights"].get(r, 1)) for r in {*consumed, *penalty} or {"cpu"}}
     found = sum(w * usage(consumed.get(r, 0.0), penalty.get(r, 0.0), weight) for r, w in weights.items())
@@ -185,7 +185,7 @@ def settlement(case: Case) -> None:
 
 
 def transition(case: Case) -> None:
-    """A job that is chosen goes to admitted; one that is not, as it has its GPUs or is gone, stays as it is."""
+    """A chosen job becomes admitted; a job that has its GPUs or is gone stays as it is."""
     s = state(["a0 2 0 1"], parameters({"half_life_s": 10}))
     if case["from"] != "pending" or case["to"] == "reserved":
         note(s, 0)

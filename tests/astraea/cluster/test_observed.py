@@ -1,4 +1,4 @@
-"""What a log says happened, measured like a simulation."""
+"""Starts and ends of a log, measured like a simulation."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_simulation_seen_as_a_log(make: Callable[[], Case], policy: str) -> No
 
 
 def test_a_job_that_was_requeued() -> None:
-    """It holds 4 of 8 GPUs for 20 s and again for 100 s: two runs, one interruption, 20 s for nothing.
+    """It holds 4 of 8 GPUs for 20 s and again for 100 s: two runs, one interruption, 20 s lost.
 
         a1 (4)  ==....==========    a step is 10 s
     """
@@ -77,5 +77,5 @@ def test_more_gpus_than_there_are() -> None:
 def test_a_log_without_starts() -> None:
     trace = recorded("a1 4 0 0 10", "b1 4 0 0 10")
     lacking = dataclasses.replace(trace, queueing_delay=np.array([0.0, np.nan]))
-    with pytest.raises(InputError, match=r"does not tell when job 'b1' started \(1 such job\), so it cannot"):
+    with pytest.raises(InputError, match=r"the log has no start of job 'b1' \(1 such job\), so what happened"):
         observed(lacking, Cluster(1, 8))

@@ -1,4 +1,4 @@
-"""What every scheduler must keep to, whatever it decides; and one small schedule of each, compared as text.
+"""Rules that every scheduler must obey, and one small schedule of each, compared as text.
 
 ``PYTHONPATH=tests/helpers python tests/astraea/cluster/test_policies.py`` writes the golden files anew.
 """
@@ -44,7 +44,7 @@ VARIANTS = [
 
 
 def revokes(policy: Policy) -> bool:
-    """Whether it may take GPUs inside a lease."""
+    """True if it may take GPUs inside a lease."""
     options = policy.parameters.get("immediate", 0) or policy.parameters.get("early_lease", 0)
     return policy.name in ("astraea-released", "hived", "kai") or options > 0
 
@@ -195,7 +195,7 @@ def test_row_order_and_names_change_nothing(run: Audit) -> None:
 
 
 def test_the_future_is_out_of_reach(run: Audit) -> None:
-    """Durations of jobs that have not ended by a moment, and jobs that come later, decide nothing before it."""
+    """Decisions before a moment do not depend on durations of jobs that end later, nor on later jobs."""
     clock = 0.5 * run.workload.trace.span
     known = run.workload.trace.submit_time <= clock
     jobs = run.workload.trace.frame[known]
@@ -233,7 +233,7 @@ COLUMNS = [
 
 
 def table(policy: str) -> str:
-    """What a policy makes of 40 jobs, as CSV; to the microsecond, so that the last bit of a sum does not matter."""
+    """Return a policy's schedule of 40 jobs as CSV, to the microsecond: the last bit of a sum does not matter."""
     w = workloads.workload("few")
     result = simulate(w.trace, w.cluster, policy)
     return str(result.jobs[COLUMNS].to_csv(index=False, float_format="%.6f", lineterminator="\n"))

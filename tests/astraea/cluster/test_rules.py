@@ -1,4 +1,4 @@
-"""Nodes that differ, and rules: every scheduler keeps to the nodes on which a job may run; limits; what is refused."""
+"""Nodes that differ, and rules: every scheduler obeys the nodes on which a job may run; limits; refusals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def crowd() -> tuple[Trace, Cluster, Rules]:
 
 
 def keeps_to_its_nodes(made: Result, trace: Trace, rules: Rules) -> None:
-    """No job is elsewhere than it may be, no node gives more than it has, and everybody had everything."""
+    """No job is on a wrong node, no node gives more than it has, and every job had its whole service."""
     assert made.grants is not None and made.placements is not None
     kind = made.grants["job_id"].map(dict(zip(trace.job_id, rules.kind, strict=True)))
     assert rules.allowed[kind.loc[made.placements["grant"]], made.placements["node"]].all()
@@ -64,7 +64,7 @@ def test_every_policy_keeps_to_the_nodes_of_each_job(policy: str) -> None:
     assert made.gpus == sum(SIZES) == 26
     keeps_to_its_nodes(made, trace, rules)
     assert set(made.excluded_jobs["reason"]) <= {
-        "no nodes that it may run on hold its gang", "demand exceeds the quota of its tenant (8 GPUs)",
+        "its gang does not fit on the nodes where it may run", "demand exceeds the quota of its tenant (8 GPUs)",
     }  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def test_an_account_above_its_cap_is_passed_over_and_keeps_nobody_waiting() -> N
     )
     made = simulate(trace, cluster, get_policy("slurm")(interval=1), rules=rules)
     assert made.jobs["first_start_time"].tolist() == [0, 100, 20]
-    assert made.excluded_jobs["reason"].tolist() == ["alone it takes more than a limit allows"]
+    assert made.excluded_jobs["reason"].tolist() == ["it exceeds a limit by itself"]
 
 
 @pytest.mark.parametrize(
@@ -168,8 +168,8 @@ def test_rules_that_do_not_fit_are_refused(change: dict[str, Any], says: str) ->
 
 def test_hived_needs_nodes_that_are_alike() -> None:
     trace, cluster, rules = crowd()
-    with pytest.raises(InputError, match="policy hived needs nodes that are alike"):
+    with pytest.raises(InputError, match="policy hived needs nodes of equal size"):
         simulate(trace, cluster, "hived")
     even = Cluster(6, 8)
-    with pytest.raises(InputError, match="policy hived needs nodes that are alike"):
+    with pytest.raises(InputError, match="policy hived needs nodes of equal size"):
         simulate(trace, even, "hived", rules=rules)

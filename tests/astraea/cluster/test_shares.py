@@ -1,4 +1,4 @@
-"""AlloX, Gandiva_fair and usage that decays: schedules small enough to draw, and what each of them promises."""
+"""AlloX, Gandiva_fair and decayed usage: schedules small enough to draw, and the promises of each."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ LEASE = 100.0
 
 
 def in_leases(rows: list[str], gpus: int, weights: dict[str, float] | None = None) -> Result:
-    """What Gandiva_fair makes of these jobs."""
+    """Gandiva_fair's schedule of these jobs."""
     return simulated(jobs(*rows), gpus, "gandiva-fair", weights=weights, lease_term=LEASE)
 
 
@@ -142,7 +142,7 @@ def test_no_gang_waits_for_ever_among_endless_small_jobs(tenant: str) -> None:
 
 @pytest.mark.parametrize("steady", [0, 1])
 def test_idleness_earns_one_lease_of_the_quota_and_no_more(steady: int) -> None:
-    """Tenant b leaves its half to a for 50 leases, but for `steady` jobs; then it has as much to do as a."""
+    """Tenant b leaves its half to a for 50 leases, except for `steady` jobs; then it has as much work as a."""
     rows = [f"a{k} 1 0 {100 * LEASE}" for k in range(8)]
     rows += [f"b-steady{k} 1 0 {100 * LEASE}" for k in range(steady)]
     rows += [f"b{k} 1 {50 * LEASE} {100 * LEASE}" for k in range(8)]

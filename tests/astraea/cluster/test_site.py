@@ -1,4 +1,4 @@
-"""What a cluster's own configuration makes of the jobs of a log: nodes, whose they are, limits, priorities."""
+"""Effects of a cluster's own configuration on the jobs of a log: nodes, tenants, limits, priorities."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def test_nodes_on_which_jobs_may_run(tmp_path: Path) -> None:
     for k, (name, (_, nodes)) in enumerate(jobs.items()):
         assert np.flatnonzero(ours.allowed[ours.kind[k]]).tolist() == nodes, name
     assert doubts == [
-        "By the settings, 1 job that ran had no place: features, GPUs or partitions are not those of the time of the "
-        "log."
+        "According to the settings, 1 job that ran could not have run: features, GPUs or partitions have changed since "
+        "the log."
     ]
     assert ours.tier.tolist() == [1, 3, *[1] * 6, 3]
     assert ours.partition_nodes[ours.partition[1]].tolist() == [True, True, False, False]
@@ -146,7 +146,7 @@ def test_tree_of_accounts(tmp_path: Path) -> None:
     assert 9 not in ours.shares
     users = np.setdiff1d(np.arange(len(ours.parent)), ours.parent)
     assert len(users) == 6  # with root
-    assert doubts == ["2 users of the log with no association in the settings got one share each in the replay."]
+    assert doubts == ["2 users of the log had no association in the settings and got one share each in the replay."]
 
 
 def test_limits(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_limits(tmp_path: Path) -> None:
     sci = int(np.flatnonzero(ours.cap == 10)[0])
     assert ((ours.caps == sci) & (ours.takes > 0)).any(axis=1).all()
     assert doubts == [
-        "1 job ran above a limit of the settings, the first above 4 gres/gpu of qos; such limits are left out for "
+        "1 job ran above a limit of the settings, the first above 4 gres/gpu of qos; these limits are ignored for "
         "these jobs."
     ]
     free = site_of(tmp_path, conf=CONF.replace("Enforce=limits", "Enforce=associations"), dump=DUMP, qos=QOS)
@@ -232,7 +232,7 @@ def test_node_classes() -> None:
 
 def test_a_file_of_something_else(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("hello\n")
-    with pytest.raises(InputError, match=r"x: expected slurm\.conf, or what scontrol show config"):
+    with pytest.raises(InputError, match=r"x: expected slurm\.conf, or the output of scontrol show config"):
         read_site([tmp_path / "x"])
 
 

@@ -22,7 +22,7 @@ from astraea.core.result import Result
 
 SHARES = {"a": 1.0, "b": 2.0, "c": 4.0}
 TREE = {"a": "", "b": "", "b1": "b", "a/u": "a", "a/v": "a", "b/u": "b", "b1/u": "b1", "b1/v": "b1", "w": ""}
-"""Accounts and users, each with what it is below; `w` is a user at the top."""
+"""Accounts and users, each with its parent; `w` is a user at the top."""
 
 
 def starts(rows: list[dict[str, Any]], time_limit: float, gpus: int = 4, **parameters: float | str) -> dict[str, float]:
@@ -41,7 +41,7 @@ def ranked(usage: list[float], shares: list[float]) -> list[float]:
 
 
 def test_accounts_are_ranked_by_shares_over_usage() -> None:
-    """Level fair share is shares over usage; of equal ones the next rank is lost, and root shares that of no usage.
+    """Level fair share is shares over usage; after equal ones a rank is left out, and root counts as having no usage.
 
     With five users, root among them, the ranks are 4, 3, 2 and 1 of 5.
     """
@@ -156,7 +156,7 @@ def test_a_naive_twin_starts_every_job_at_the_same_second_on_the_same_nodes(back
 @pytest.mark.parametrize("backfill", ["conservative", "easy"])
 @pytest.mark.parametrize("seed", range(10))
 def test_the_twin_agrees_under_rules(backfill: str, seed: int) -> None:
-    """Unlike nodes, classes of them, a tree, limits, two partitions of which one goes first; backfill less often."""
+    """Different nodes, classes of them, a tree, limits, two partitions of which one goes first; rarer backfill."""
     rng = np.random.default_rng(100 + seed)
     sizes = [int(g) for g in rng.choice([4, 8], int(rng.integers(4, 8)))]
     sizes[:3], cluster = [4, 8, 8], Cluster.of([4, 8, 8, *sizes[3:]])

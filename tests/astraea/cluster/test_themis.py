@@ -1,4 +1,4 @@
-"""Themis: who bids, what the auction gives, that lying about it does not pay, and who gets what is left."""
+"""Themis: the bidders, the auction, no gain from lies, and the rest after the auction."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Bids(NamedTuple):
 
 
 def random_bids(seed: int, most: int = 9) -> Bids:
-    """Gains of all sizes; in every third auction only two, so that many sets tie."""
+    """Gains of all sizes; every third auction has only two gains, so that many sets tie."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, most + 1))
     nothing = rng.lognormal(-2, 1, n)
@@ -36,7 +36,7 @@ def random_bids(seed: int, most: int = 9) -> Bids:
 
 
 def by_hand(bids: Bids, without: int = -1) -> tuple[F, tuple[int, ...]]:
-    """Values in the set with the largest product among all that fit; of equals, the one with the earlier bidders."""
+    """Values in the set with the largest product among all that fit; among equals, the one with earlier bidders."""
     best_key: tuple[float, tuple[int, ...]] = (-np.inf, ())
     best: tuple[F, tuple[int, ...]] = (np.empty(0), ())
     for chosen in product((0, 1), repeat=len(bids.demand)):

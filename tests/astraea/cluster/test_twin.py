@@ -35,7 +35,7 @@ job = st.builds(
 
 
 def cases(least: int = 8, most: int = 20) -> st.SearchStrategy[dict[str, Any]]:
-    """Workloads of so many jobs, a cluster, and settings."""
+    """Workloads of this many jobs, a cluster, and settings."""
     return st.fixed_dictionaries(
         {
             "jobs": st.lists(job, min_size=least, max_size=most).map(lambda jobs: sorted(jobs, key=lambda j: j.submit)),
@@ -51,7 +51,7 @@ def cases(least: int = 8, most: int = 20) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def among(**values: list[float]) -> dict[str, st.SearchStrategy[float]]:
-    """Of each option one of these values."""
+    """Return a strategy for each option: one of its values."""
     return {name: st.sampled_from(some) for name, some in values.items()}
 
 
@@ -75,7 +75,7 @@ OPTIONS = {
         ),
     ),
 }  # fmt: skip
-"""Options of each policy that the twin knows; of those that are left out the default is taken."""
+"""Options of each policy that the twin knows; omitted ones have their default."""
 
 
 def run_engine(case: dict[str, Any], name: str, parameters: dict[str, float]) -> Result:
@@ -107,7 +107,7 @@ COLUMNS = {
     "first_start_time": "first_start", "end_time": "end_time", "overhead": "overhead", "leases": "leases",
     "preemptions": "preemptions", "attained_service": "attained",
 }  # fmt: skip
-"""Of the engine's table, and what the twin calls them."""
+"""Columns of the engine's table, and their names in the twin."""
 
 
 def agree(case: dict[str, Any], name: str, parameters: dict[str, float]) -> bool:
@@ -145,7 +145,7 @@ TOO_MUCH = [HealthCheck.too_slow, HealthCheck.data_too_large]
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIONS)
 def test_engine_and_twin_agree_exactly(name: str) -> None:
-    """On workloads that are always the same; more for a policy of many options."""
+    """Use the same workloads each time; more of them for a policy with many options."""
     decided, workloads = [0], 24 if name in ("astraea", "gandiva-fair", "tiresias-l") else 8
 
     @settings(

@@ -1,4 +1,4 @@
-"""Compiled functions are kept with the source that they are made of: no edit leaves old machine code in use."""
+"""Compiled functions are cached by their source: no edit leaves old machine code in use."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def edit(path: Path, before: str, after: str) -> None:
 
 @pytest.mark.exhaustive
 def test_what_decides_whether_machine_code_is_still_good(tmp_path: Path) -> None:
-    """Of a copy of the packages, with a compiled function beside the market's that freezes a constant of `model`."""
+    """A copy of the packages, with a compiled function beside the market's that freezes a constant of `model`."""
     for name in ("astraea", "papers"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
@@ -52,7 +52,7 @@ def test_what_decides_whether_machine_code_is_still_good(tmp_path: Path) -> None
     where = {**places, "NUMBA_DISABLE_JIT": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 
     def ask() -> list[str]:
-        """What the function says in a process of its own, how often it was found compiled, and its folder."""
+        """The function's result in a process of its own, how often it was found compiled, and its folder."""
         return run(sys.executable, "-c", ASK, env=where, cwd=tmp_path).stdout.split()
 
     value, hits, folder = ask()
@@ -90,7 +90,7 @@ print(grant.stats.cache_path)
 
 
 def test_numba_keeps_what_users_compile_where_they_want(tmp_path: Path) -> None:
-    """Its setting is as before; nothing is kept where the folder cannot be written, and what lies below a link is."""
+    """Our code is kept, also below a link, unless the folder cannot be written; numba's setting stays as before."""
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to(ROOT, target_is_directory=True)
     ours = str(tmp_path / "folder" / "astraea" / "compiled")

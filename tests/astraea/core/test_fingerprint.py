@@ -1,4 +1,4 @@
-"""Fingerprints: equal for equal content, and for nothing else; what cannot be known is refused."""
+"""Fingerprints are equal for equal content only; unknown content is refused."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ BASE: dict[str, Any] = {
 
 
 def function(**changes: Any) -> Any:
-    """A function of a user, who closes over many things."""
+    """A user's function with many values in its closure."""
     given = BASE | changes
     settings, below = types.ModuleType("settings"), types.ModuleType("settings.below")
     settings.LIMIT, below.LIMIT, settings.below = given["limit"], given["below"], below  # type: ignore[attr-defined]
@@ -143,7 +143,7 @@ def test_what_belongs_to_a_package_is_its_version(monkeypatch: pytest.MonkeyPatc
 
 
 def test_no_value_is_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does a web of helpers take a time that doubles with each of them."""
+    """The time for a web of helpers does not double with each helper."""
     calls = 0
 
     def count(value: Any, _: str) -> str:
@@ -182,7 +182,7 @@ CLASSES = {
 
 
 def made(name: str, value: int) -> Any:
-    """A class, or what is called like one, in which a value is hidden."""
+    """A class, or a function that looks like one, with a hidden value."""
     scope: dict[str, Any] = {"__name__": "__main__", "enum": enum, "functools": functools}
     exec(CLASSES[name].replace("VALUE", str(value)), scope)
     return scope["C"]

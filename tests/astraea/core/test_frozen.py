@@ -1,4 +1,4 @@
-"""What a frozen dataclass contains cannot be changed."""
+"""The content of a frozen dataclass cannot be changed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def given() -> dict[str, Any]:
 
 
 def same(sample: Sample) -> bool:
-    """Whether all content is that of `given`."""
+    """Return true if all content is that of `given`."""
     first = given()
     return (
         sample.values.tolist() == first["values"].tolist()
@@ -132,7 +132,7 @@ def test_arrays_of_every_kind_keep_what_they_say() -> None:
 
 
 def test_every_frozen_class_is_read_only_or_says_why_not() -> None:
-    """Those of the packages that contain an array, a table or a mapping."""
+    """Frozen dataclasses of the packages that contain an array, a table or a mapping."""
     found: dict[str, type] = {}
     for module in (m for top in (astraea, papers) for m in pkgutil.walk_packages(top.__path__, f"{top.__name__}.")):
         if module.name.endswith("__main__"):

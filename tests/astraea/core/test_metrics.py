@@ -17,7 +17,7 @@ from astraea.traces.trace import Trace
 
 
 def result(jobs: dict[str, Any] | None = None, timeline: dict[str, Any] | None = None) -> Result:
-    """A result on 10 GPUs with these columns; what is not named is of no interest."""
+    """A result on 10 GPUs with these columns; the others do not matter."""
     filler = {"jct": [1.0], "duration": [1.0], "demand": [1]}
     aside = {"job_id": ["x", "y"], "tenant": ["a", "a"], "demand": [20, 30], "duration": [1.5, 2.0], "reason": ["", ""]}
     return Result(

@@ -1,4 +1,4 @@
-"""What long work says while it goes on: lines in a log, a bar in a terminal."""
+"""Progress of long work: lines in a log, a bar in a terminal."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def leaves():
 
 
 def test_an_attribute_is_no_global(cell: dict[str, Any]) -> None:
-    """Who has something else under the name of an attribute is not refused."""
+    """A user with another object under the name of an attribute is not refused."""
     exec("@compiled\ndef size(x):\n    return x.size", cell)
     cell["size_of"], cell["size"] = cell["size"], threading.Lock()
     assert current(cell["size_of"])(np.zeros(3)) == 3

@@ -1,4 +1,4 @@
-"""Numbers that somebody gave, values as text, parts, random streams, hashes that stand for chance, and digests."""
+"""User-supplied numbers, values as text, parts, random streams, hashes in place of chance, and digests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimators by name: what they say, that policies see nothing else, and what is refused."""
+"""Estimators by name: their estimates, that policies see nothing else, and refusals."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_bad_settings_are_refused(name: str, error: Any, sentence: str) -> None:
 @pytest.mark.parametrize("name", LEARNED)
 def test_what_cannot_learn_says_so(name: str) -> None:
     trace = busy(60)
-    with pytest.raises(InputError, match=f"trace busy has no history, and {name} needs jobs that ended before"):
+    with pytest.raises(InputError, match=f"trace busy has no history, but {name} needs jobs that ended before"):
         simulate(replace(trace, history=None), Cluster(2, 4), "finish-time-fairness", settings=Settings(estimator=name))
     unended = of([("a", "x", 1, 900, 5000)], [("a", "x", 1, 1000, 7)])
     with pytest.raises(InputError, match="none of the 1 jobs of its history had ended by its second 0"):

@@ -1,4 +1,4 @@
-"""Estimators that learn: from what, what they see, and how well; what an estimate is, and its errors by hand."""
+"""Estimators that learn: their data, features and accuracy; estimates, and their errors by hand."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_an_estimate_goes_through_its_quantiles() -> None:
     assert e.quantile(0.75)[0] == pytest.approx(100 * 3 ** (np.log(20) / np.log(9)))
     assert Estimates.through([5], [5], [5]).quantile(0.99).tolist() == [5]
     for p in (0, 1, -0.5, np.nan):
-        with pytest.raises(InputError, match="at a probability above 0 and below 1, got"):
+        with pytest.raises(InputError, match="the probability of a quantile must be above 0 and below 1, got"):
             e.quantile(p)
 
 

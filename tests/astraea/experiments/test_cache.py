@@ -1,4 +1,4 @@
-"""Grids of runs and the cache of their results: exact, never stale, the same however they are computed."""
+"""Grids of runs and the cache of their results: exact, never stale, independent of how they are computed."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_whatever_decides_a_result_is_in_its_key() -> None:
 def test_a_grid_ends_at_the_first_run_after_an_edit(
     computed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The run during which it is made is lost, and those after it are not begun."""
+    """The run during the edit is lost, and later runs do not begin."""
     runs = [Run(tiny(), FOUR, get_policy("fifo"), seed=seed) for seed in range(6)]
     done: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""Calls in the cache, what is kept of a result, tables of grids, and the lease term that a grid recommends."""
+"""Calls in the cache, stored parts of a result, tables of grids, and the lease term that a grid recommends."""
 
 from __future__ import annotations
 
@@ -198,8 +198,8 @@ def test_the_shortest_term_within_the_tolerance_of_the_best_mean_is_recommended(
     term, reason = recommended_term(frame)
     assert term == 600
     assert reason == (
-        "600 s is the shortest lease term whose average JCT, 102 s, is within 2 % of the best, 100 s at 1200 s; "
-        "checkpoints and restarts are 1.00 % of it, and 20.0 % of the jobs have sharing loss."
+        "600 s is the shortest lease term whose average JCT, 102 s, is within 2 % of the best, 100 s at 1200 s. "
+        "Checkpoints and restarts are 1.00 % of it, and 20.0 % of the jobs have sharing loss."
     )
     assert recommended_term(frame, tolerance=0)[0] == 1200
     assert recommended_term(leases({60.0: 102.0, 120.0: 101.0, 300.0: 100.0}))[0] == 60  # exactly 2 % is within

@@ -1,4 +1,4 @@
-"""Keys: each thing that decides a result moves them, and nothing else does."""
+"""Keys change with everything that decides a result, and with nothing else."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ print(json.dumps(test_keys.told_before_and_after_an_edit(functions)))
 
 
 def test_a_comment_in_every_file_moves_no_key(work: dict[str, Work], tmp_path: Path) -> None:
-    """The copy lies elsewhere, too, and nothing in it is compiled."""
+    """The copy is in another folder, and nothing in it is compiled."""
     for name in ("astraea", "papers", "verification", "notebooks", "tests/helpers"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", ".ipython"))
     here = Path(__file__).relative_to(ROOT)

@@ -1,4 +1,4 @@
-"""Leaderboards: intervals by hand, ranks, who cannot run and why, and the command on one's own log and policy."""
+"""Leaderboards: intervals by hand, ranks, policies that cannot run, and the command with a user's log and policy."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_several_seeds_have_means_and_from_three_on_an_interval(tmp_path: Path) 
 
 
 def test_who_cannot_run_is_listed_with_the_reason(tmp_path: Path) -> None:
-    """Who needs running times learns them or does not run; what breaks a rule ends nobody else's run."""
+    """A policy that needs running times learns them or does not run; one that breaks a rule ends no other run."""
     four = {name: get_policy(name) for name in ("fifo", "themis", "allox")} | {"greedy": greedy}
     table = standings(*contest(four, [tiny()], FOUR), tmp_path)
     reasons = table[table["reason"] != ""].set_index("scheduler")["reason"]
@@ -138,7 +138,7 @@ def test_who_cannot_run_is_listed_with_the_reason(tmp_path: Path) -> None:
 
 
 def test_all_run_the_same_jobs(tmp_path: Path) -> None:
-    """Slurm starts gangs beyond a tenant's quota, YARN-CS never does: neither is given them."""
+    """Slurm starts gangs beyond a tenant's quota, YARN-CS never does; neither gets such gangs."""
     rows = [(f"j{k}", "ab"[k % 2], 1 + 2 * (k == 3), 60.0 * k, 600.0) for k in range(6)]
     both = {name: get_policy(name) for name in ("slurm", "yarn-cs")}
     table = standings(*contest(both, [listed(*rows)], FOUR), tmp_path)
@@ -159,7 +159,7 @@ def test_the_command_on_ones_own_log_with_ones_own_policy(tmp_path: Path, capsys
     jct = simulate(tiny(), FOUR, get_policy("fifo")).jobs["jct"].mean()
     fifo = table[(table["scheduler"] == "fifo") & (table["measure"] == "average_jct")]["value"]
     assert len(rows) == 2 and fifo.tolist() == pytest.approx([jct] * 2)
-    assert "log, 12 jobs (1 gangs that some policy never starts are left out), 2 x 2 GPUs; no intervals over" in text
+    assert "log, 12 jobs (without 1 gang that some policy never starts), 2 x 2 GPUs; no intervals over" in text
     assert f"themis: not run, {NO_PAST}" in text and "\nmine " in text
     assert main(["leaderboard", log, *ours]) == 0  # as many nodes as the jobs keep busy
     assert pd.read_csv(out)["nodes"].unique().tolist() != [2]
@@ -169,7 +169,7 @@ def test_what_the_command_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[
     log, own = write_csv(tiny(), tmp_path / "log.csv"), tmp_path / "own.py"
     own.write_text(OWN.format(name="fifo"))
     for more, says in (
-        (["--policy", f"{own}:first"], "--policy: 'fifo' is the name of another policy"),
+        (["--policy", f"{own}:first"], "--policy: the name 'fifo' is taken by another policy"),
         (["--policy", f"{own}:second"], "second is not a policy"),
         (["--out", str(tmp_path)], "--out must be a file in a folder that exists"),
         (["--format", "unknown"], "format must be one of"),

@@ -1,4 +1,4 @@
-"""Workers: they read what is there now, and those of a Dask cluster give the same bytes, or a sentence."""
+"""Workers read the current code; those of a Dask cluster give the same bytes, or an error in one sentence."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def helped(s):
 
 
 def policy_of_a_user(folder: Path) -> dict[str, Any]:
-    """What stands in the session of a user, who has a module too."""
+    """Code in the session of a user, and a module of theirs."""
     mymod = ModuleType("mymod")
     exec(compile(MYMOD, str(folder / "mymod.py"), "exec"), vars(mymod))
     mymod.sub = mymod  # type: ignore[attr-defined]
@@ -71,7 +71,7 @@ def test_what_a_helper_reads_is_read_again_wherever_it_is(jobs: int, tmp_path: P
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A scheduler that is there may take its time, on a busy machine."""
+    """A running scheduler may be slow on a busy machine."""
     monkeypatch.setattr(parallel, "DASK_TIMEOUT", 600)
 
 

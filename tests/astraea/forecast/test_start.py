@@ -1,4 +1,4 @@
-"""When a job would start: small queues whose answer is known, and how often intervals are right."""
+"""Forecasts of a job's start: small queues with a known answer, and how often intervals are right."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_where_a_log_ends_its_jobs_go_on(capsys: pytest.CaptureFixture[str], tmp
     assert main(["audit", str(path), "--nodes", "1", "--would-start", "gpus=4,account=b"]) == 2
     assert "account must be one of a; got 'b'" in capsys.readouterr().err
     assert main(["audit", str(path), "--nodes", "1"]) == 2
-    assert "give --out, or --would-start" in capsys.readouterr().err
+    assert "give either --out or --would-start" in capsys.readouterr().err
 
 
 def test_too_large_a_job_is_refused() -> None:
@@ -118,7 +118,7 @@ def test_too_large_a_job_is_refused() -> None:
 
 
 def test_nothing_of_the_future_is_known() -> None:
-    """The queue is the same where the log ends at that time, but for the jobs that run."""
+    """The queue is the same if the log ends at that time, except for running jobs."""
     trace, cluster, policy, _ = log("small_nodes")
     now = 120.0
     runs = recorded_runs(trace)

@@ -1,4 +1,4 @@
-"""A job that is asked about, as text."""
+"""A job in a question to the forecast, as text."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from live_slurm import RealSlurm, Site, local_slurm
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Let the coordinator have a clock that only the test moves."""
+    """Give the coordinator a clock that only the test moves."""
     clock = Clock()
     monkeypatch.setattr("astraea.live.coordinator.time", clock)
     return clock

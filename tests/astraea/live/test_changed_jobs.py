@@ -62,7 +62,7 @@ def test_a_job_that_is_resized_as_it_waits_comes_anew() -> None:
     assert actions(result) == [(RELEASE, "1"), (RELEASE, "2")]
     here = running("1", 1), running("2", 1, account="b", on_nodes={"n2": 8})
     result = step(r, 10, *here, job("3", demand=2))
-    assert "job 3 has 2 GPUs now, 8 before: it counts as a new job" in result.notes
+    assert "job 3 changed from 8 to 2 GPUs: it counts as a new job" in result.notes
     result = step(r, 20, *here, job("3", demand=2))
     member = r.accounts.job("3")
     assert (member.demand, member.submit_time, r.accounts.ids(PENDING)) == (2, 10, ["3"])
@@ -92,7 +92,7 @@ def test_a_job_that_leaves_the_partition_ends_in_the_accounts_only() -> None:
     r = rounds(FRESH)
     step(r, 0, job("1", demand=8), job("2", demand=4))
     result = step(r, 10, running("1", 1), job("2", demand=4, held=True, partition="other"))
-    assert "job 2 has left the partition, and counts as ended" in result.notes
+    assert "job 2 has left the partition and counts as ended" in result.notes
     assert actions(result) == []
     assert actions(step(r, 20, running("1", 1), job("2", demand=8, partition="other", held=False))) == []
     assert r.accounts.ids(PENDING) == []

@@ -1,4 +1,4 @@
-"""What `astraea live check` says of a Slurm, by answers that Slurm 22.05 and 26.05 gave, and of a real one."""
+"""Output of `astraea live check` for recorded answers of Slurm 22.05 and 26.05, and for a real Slurm."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ def test_a_setting_that_is_missing_is_named_with_its_reason(
 @pytest.mark.parametrize(
     ("answers", "line"),
     [
-        ({"nodes": "n1|cpu|up|(null)\n"}, "missing  partition gpu: not there, or without nodes; expected one of cpu"),
-        ({"nodes": "n1|gpu|up|(null)\n"}, "missing  partition gpu: no node has a GPU; expected Gres=gpu:N"),
+        ({"nodes": "n1|cpu|up|(null)\n"}, "missing  partition gpu: does not exist or has no nodes; expected one of c"),
+        ({"nodes": "n1|gpu|up|(null)\n"}, "missing  partition gpu: no node has a GPU; expected nodes with Gres=gpu:N"),
         ({"nodes": NODES.replace("up", "inact")}, "missing  partition gpu: not up; expected State=UP"),
         ({"nodes": NODES + "n2|all|up|gpu:8\n"}, "warning  partition gpu: shares nodes with all; expected nodes of"),
-        ({"user": "None\n"}, "missing  AdminLevel: None (nobody); expected Operator: others cannot give"),
-        ({"user": "\n"}, "missing  AdminLevel: no user of the accounting (nobody); expected Operator"),
+        ({"user": "None\n"}, "missing  AdminLevel: None (nobody); expected Operator: lower levels cannot set"),
+        ({"user": "\n"}, "missing  AdminLevel: not a user in the accounting (nobody); expected Operator"),
     ],
 )
 def test_a_partition_or_a_right_that_is_missing(answers: dict[str, str], line: str) -> None:
@@ -126,7 +126,7 @@ def test_what_depends_on_who_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {f.state for f in check(two, Answers(nodes=NODES + "n2|all|up|gpu:8\n"))} == {OK}
     assert check(CONFIG, Answers(GOOD.replace("= slurm(", "= nobody("), user=""))[-1].state == OK
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert str(check(CONFIG, Answers())[-1]).startswith("warning  AdminLevel: root, who may do everything; expected")
+    assert str(check(CONFIG, Answers())[-1]).startswith("warning  AdminLevel: root, who may do anything; expected")
 
 
 def test_the_page_shows_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +147,7 @@ def test_a_real_slurm(site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
         (WARNING, "partition gpu"), (WARNING, "AdminLevel"),
     ]  # fmt: skip
     monkeypatch.setattr(os, "geteuid", lambda: pwd.getpwnam("nobody").pw_uid)
-    assert check(CONFIG)[-1].found == "no user of the accounting (nobody)"
+    assert check(CONFIG)[-1].found == "not a user in the accounting (nobody)"
     run("sacctmgr", "-i", "add", "user", "nobody", "account=root", "adminlevel=Operator")
     assert check(CONFIG)[-1].state == OK
     run("sacctmgr", "-i", "delete", "user", "nobody")

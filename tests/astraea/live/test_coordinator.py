@@ -1,6 +1,6 @@
-"""Nothing that a user does, no fault and no error that nobody expected ends the coordinator, or costs a job its lease.
+"""No action of a user, no fault and no unexpected error ends the coordinator, or costs a job its lease.
 
-Told without a Slurm: it shows what a test says.
+There is no real Slurm: a test decides what it shows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from astraea.live.status import as_records, as_text, status
 
 
 class Told(Coordinator):
-    """A coordinator whose Slurm shows what it is told."""
+    """A coordinator whose Slurm shows what the test says."""
 
     slurm: ToldSlurm
 
@@ -43,7 +43,7 @@ class Told(Coordinator):
         self.clock = clock
 
     def at(self, second: float, shown: list[Job] | Exception) -> None:
-        """Have a round so long after `EPOCH`."""
+        """Run a round this long after `EPOCH`."""
         self.clock.now, self.slurm.shown = EPOCH + second, shown
         self.round()
 
@@ -68,7 +68,7 @@ def test_an_error_costs_one_round_and_the_next_does_the_right_thing(
 ) -> None:
     one.at(0, EIGHT[:1])
     one.at(10, RuntimeError("a bug"))
-    assert "this round has failed" in caplog.text and "RuntimeError: a bug" in caplog.text
+    assert "this round failed" in caplog.text and "RuntimeError: a bug" in caplog.text
     assert "Traceback (most recent call last)" in caplog.text
     one.slurm.done.clear()
     with monkeypatch.context() as during:  # after the leases were given in the accounts
@@ -143,7 +143,7 @@ def test_an_action_that_fails_keeps_no_other_back(
     monkeypatch.setattr(one.slurm, "release", lambda job, rank: 1 / 0 if job.id == "1" else release(job, rank))
     one.at(0, EIGHT)
     assert one.slurm.done == [("release", "2")]
-    assert "job 1: an error of the coordinator" in caplog.text
+    assert "job 1: an error in the coordinator" in caplog.text
 
 
 def full(*_: object) -> None:
@@ -161,7 +161,7 @@ def test_leases_are_kept_until_there_is_room(
         for second in range(100, 600, 100):
             one.at(second, [running("1", 0)])
     assert len(one.unwritten) == 3
-    assert "1 leases that are over are forgotten" in caplog.text
+    assert "1 finished leases are lost" in caplog.text
     one.at(600, [running("1", 0)])
     assert one.unwritten == []
     assert one.ledger.read() is not None
@@ -202,7 +202,7 @@ def test_nobody_is_stopped_while_ends_may_be_unknown(one: Told, caplog: pytest.L
     one.slurm.done.clear()
     one.at(100, shown)
     assert one.slurm.done == [("release", "2")]
-    assert "slurmctld runs for 3 s" in caplog.text
+    assert "slurmctld started 3 s ago" in caplog.text
     one.at(97 + LATE_ENDS + 1, [*shown[:2], shown[2]._replace(held=False)])
     assert one.slurm.done[1:] == [("requeuehold", "3")]
 

@@ -1,4 +1,4 @@
-"""The five lines on a job against numbers found by hand, and forecasts against the rounds that came."""
+"""The five lines on a job compared with numbers found by hand, and forecasts compared with the rounds."""
 
 from __future__ import annotations
 
@@ -107,28 +107,28 @@ def at(second: int) -> str:
 
 
 def test_a_job_is_explained_in_five_lines(three: Config) -> None:
-    sure = ", if no job ends, comes or changes until then"
+    sure = ", if no job ends, arrives or changes before then"
     texts = {id: as_text(explain(three, id, EPOCH + 115)) for id in "12345"}
     assert texts["1"].splitlines() == [
-        f"job 1 of vision waits for 8 GPUs since {at(60)} (50 s): 4 of 16 are free",
+        f"job 1 of vision has waited for 8 GPUs since {at(60)} (50 s): 4 of 16 are free",
         # 8 GPUs for 60 s; 8 GPUs for 30 s, then its half of the quota; its tenant had 4 GPUs more from 60 s on
-        "owed: the job has had 0.13 of 0.16 GPU-h (86%); vision has had 0.19 of 0.24 GPU-h (77%), and holds 4 of its "
+        "owed: the job has had 0.13 of 0.16 GPU-h (86%); vision has had 0.19 of 0.24 GPU-h (77%) and holds 4 of its "
         "quota of 8 GPUs",
-        "before it: no waiting job; 1 lease of others renewed until then",
+        "ahead of it: no waiting job; 1 lease of other jobs renewed before then",
         f"its lease: none now, 1 before, the last until {at(60)}",
         f"expected: lease 2 at {at(130)}, in 15 s{sure}",
     ]  # fmt: skip
     assert texts["2"].splitlines() == [
         f"job 2 of speech has ended at {at(100)}, in lease 2: it had 4 GPUs",
-        "had: 0.11 GPU-h in 2 leases; speech has had 0.17 of 0.12 GPU-h (136%), and holds 4 of its quota of 4 GPUs",
+        "had: 0.11 GPU-h in 2 leases; speech has had 0.17 of 0.12 GPU-h (136%) and holds 4 of its quota of 4 GPUs",
         "waited: 0 s before its first lease, 0 s in all",
         f"its leases: 1 from {at(0)} to {at(60)}, renewed; 2 from {at(60)} to {at(100)}, ended",
-        "expected: nothing more; a job that comes again under this id is a new one",
+        "expected: nothing more; a later job with this id counts as new",
     ]
     assert texts["3"].splitlines()[2:] == [
-        "before it: 1 waiting job with 8 GPUs: 1 of vision; 1 lease of others renewed until then",
+        "ahead of it: 1 waiting job with 8 GPUs: 1 of vision; 1 lease of other jobs renewed before then",
         f"its lease: ends at {at(130)}, in 15 s",
-        f"expected: it loses its GPUs at {at(130)}, and gets lease 3 at {at(180)}, in 65 s{sure}",
+        f"expected: it loses its GPUs at {at(130)} and gets lease 3 at {at(180)}, in 65 s{sure}",
     ]
     assert texts["4"].splitlines()[3:] == [
         f"its lease: ends at {at(120)}, in 5 s", f"expected: its lease is renewed at {at(120)}{sure}",
@@ -145,9 +145,9 @@ def test_a_job_is_explained_in_five_lines(three: Config) -> None:
     [
         ("6_1", "has no lease and gets none now: it depends on another job, or is to begin later"),
         ("6", "is an array: name one of its 1 tasks, such as 6_1"),
-        ("7", "gets none now: it will never run: it asks for 8 GPUs, its tenant speech has a quota of 4"),
-        ("8", "gets none now: it is left to Slurm, as it asks for no GPU"),
-        ("9\x1b", r"job 9\x1b is not known to the coordinator of partition gpu"),
+        ("7", "gets none now: it will never run: it asks for 8 GPUs, but its tenant speech has a quota of 4"),
+        ("8", "gets none now: it is left to Slurm, because it asks for no GPU"),
+        ("9\x1b", r"job 9\x1b is unknown to the coordinator of partition gpu"),
     ],
 )
 def test_a_job_without_accounts_is_one_sentence(three: Config, id: str, sentence: str) -> None:
@@ -161,13 +161,13 @@ def lines_of(config: Config, id: str) -> list[str]:
 
 
 def test_why_a_job_waits_that_the_policy_would_grant(tmp_path: Path) -> None:
-    """By what the last round found; such jobs get no GPUs in the forecast until a lease ends."""
+    """The forecast uses what the last round found; such jobs get no GPUs in it until a lease ends."""
     slurm = SmallSlurm(
         a_job("1", "vision", 5), a_job("2", "vision", 5), a_job("3", "speech", 4, 5),
         *(a_job(f"7_{k}", "nlp", 1, array="7", at_once=1) for k in (1, 2)),
     )  # fmt: skip
     config = play(tmp_path, slurm, 2)
-    for id, why in (("3", "no node has 4 GPUs free"), ("7_2", "its array runs 1 at once already, which is its limit")):
+    for id, why in (("3", "no node has 4 GPUs free"), ("7_2", "its array already runs 1 task at once, its limit")):
         found = lines_of(config, id)
         assert found[0].endswith(f": {why}")
         assert found[4].startswith(f"expected: lease 1 at the earliest at {at(60)}, in 49 s, if no job ends")
@@ -177,10 +177,10 @@ def test_jobs_that_have_to_end_where_no_lease_does(tmp_path: Path) -> None:
     jobs = [a_job(str(k), "vision", 8, k / 10) for k in range(1, 6)]
     config = play(tmp_path, SmallSlurm(*jobs), 2, settings("fifo"))
     *_, before, lease, expected = lines_of(config, "5")
-    assert before.startswith("before it: 2 waiting jobs with 16 GPUs: 3 of vision, 4 of vision; 0 leases of others")
+    assert before.startswith("ahead of it: 2 waiting jobs with 16 GPUs: 3 of vision, 4 of vision; 0 leases of other")
     assert lease == "its lease: none now, none before"
     assert expected == (
-        "expected: lease 1 when 3 jobs have ended, if those end first that have run longest; no lease ends by itself"
+        "expected: lease 1 when 3 jobs have ended, if the jobs that have run longest end first; no lease ends by itself"
     )
     assert as_record(explain(config, "5"))["granted"] is None
 
@@ -194,7 +194,7 @@ def test_it_warns_when_no_round_came_and_counts_from_now(three: Config) -> None:
 def test_a_damaged_state_is_one_sentence(three: Config) -> None:
     with closing(sqlite3.connect(three.state)) as db, db:
         db.execute("update job set memory = '[0,'")
-    with pytest.raises(InputError, match=r"leases.sqlite: cannot be read, and may be damaged \(Expecting value"):
+    with pytest.raises(InputError, match=r"leases.sqlite: cannot be read and may be damaged \(Expecting value"):
         explain(three, "1")
     three.state.unlink()
     with pytest.raises(InputError, match=r"leases.sqlite: there is no state yet; has the coordinator run\?$"):
@@ -208,13 +208,13 @@ def test_the_command(three: Config, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["lease_end"] is None
     assert main([*words[:2], "77", *words[3:]]) == 2
-    assert "job 77 is not known" in capsys.readouterr().err
+    assert "job 77 is unknown" in capsys.readouterr().err
 
 
 @pytest.mark.slurm
 @pytest.mark.parametrize(("tenants", "within"), [("aaaaa", 2 * INTERVAL), ("aabbcc", LEASE + 2 * INTERVAL)])
 def test_the_forecast_comes_true_on_a_slurm(site: Callable[..., Site], tenants: str, within: float) -> None:
-    """Slurm starts jobs seconds late, which turns ties: between tenants who goes first, by a lease at most."""
+    """Slurm starts jobs seconds late, which breaks ties between tenants otherwise, by one lease at most."""
     here = site()
     for tenant in tenants:  # of one size, as the forecast places no gangs
         here.submit(tenant, 2, 1000)
@@ -234,7 +234,7 @@ def test_the_forecast_comes_true_on_a_slurm(site: Callable[..., Site], tenants: 
 
 
 def first_grant(here: Site, found: Explanation) -> float:
-    """Wait until the job that is explained gets a lease, and return when that was."""
+    """Wait until the explained job gets a lease, and return the time."""
     came: list[float] = []
 
     def has_come() -> bool:

@@ -1,4 +1,4 @@
-"""What a slurmctld that was killed has forgotten: ends, starts and orders to requeue."""
+"""A killed slurmctld forgets ends, starts and orders to requeue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FRESH = replace(CONFIG, history=0)
 
 
 def at(r: Rounds, second: float, *jobs: Job, booted: float = -1e9) -> RoundResult:
-    """Have a round after slurmctld was started at a second."""
+    """Run a round after slurmctld was started at this second."""
     return r.play(Snapshot(EPOCH + second, jobs, NODES, EPOCH + booted))
 
 
@@ -84,17 +84,17 @@ def test_a_stopped_job_that_slurmctld_takes_to_have_failed_is_requeued() -> None
 
 
 def test_a_start_that_slurmctld_has_forgotten_is_charged_until_slurmctld_was_started() -> None:
-    """Its job may run on its node still: it gets no other lease until Slurm has had the time to look."""
+    """Its job may still run on its node: it gets no other lease until Slurm has had time to look."""
     r = rounds(FRESH)
     step(r, 0, job("1", demand=8))
     step(r, 10, running("1", 1))
     waits, other = job("1", demand=8), job("2", account="b", demand=8)
     result = at(r, 30, waits, other, booted=25)
     assert actions(result) == [(RELEASE, "2")]
-    assert result.notes == ("job 1 lost its lease: slurmctld, started since, has forgotten it",)
+    assert result.notes == ("job 1 lost its lease: slurmctld was restarted and has forgotten it",)
     assert [(lease.over, lease.outcome) for lease in result.over] == [(EPOCH + 25, "lost")]
     assert r.accounts.view.tenant.attained[0] == 8 * 24
-    assert r.kept == {"1": "slurmctld was started, and may not know yet that it has ended, or runs"}
+    assert r.kept == {"1": "slurmctld was restarted and may not know yet that it has ended or runs"}
     again = at(r, 25 + LATE_ENDS + 5, waits, running("2", 31, account="b", on_nodes={"n2": 8}), booted=25)
     assert actions(again) == [(RELEASE, "1")]
     assert r.leases["1"].number == 2

@@ -1,4 +1,4 @@
-"""What was found on real clusters: each is handled on purpose, and told here by what Slurm shows."""
+"""Cases found on real clusters, each reproduced by what Slurm shows and handled on purpose."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_an_interactive_job_is_charged_and_never_stopped() -> None:
     r = rounds(FRESH)
     result = step(r, 0, job("1", demand=8, **SRUN))
     assert actions(result) == [(RELEASE, "1")]
-    assert "granted lease 1, to the job's end" in result.actions[0].why
+    assert "granted lease 1 until the job ends" in result.actions[0].why
     assert result.notes == ("job 1 is interactive (srun or salloc): it is never stopped",)
     result = step(r, 500, running("1", 0, **SRUN), *NEW)
     assert actions(result) == [(RELEASE, "2")]  # what it holds is granted to nobody
@@ -128,7 +128,7 @@ def test_a_lease_that_slurm_will_not_start_is_withdrawn_and_the_next_job_is_pick
     assert actions(result) == [(RELEASE, "3"), (HOLD, "1")]
     assert [lease.outcome for lease in result.over] == ["not started"]
     assert result.notes[0] == (
-        f"withdraw lease 1 of job 1: Slurm does not start it ({reason}); it is passed over for 4 rounds"
+        f"withdraw lease 1 of job 1: Slurm does not start it ({reason}); it is skipped for 4 rounds"
     )
     assert r.accounts.rho_of_job("1") == 0
     assert actions(step(r, 20, jobs[0])) == []
@@ -153,7 +153,7 @@ def test_a_lease_of_a_job_that_is_told_to_wait_is_withdrawn(deferred: dict[str, 
     step(r, 0, job("1", demand=8))
     result = step(r, 10, job("1", demand=8, held=False, **deferred))
     assert actions(result) == [(HOLD, "1")]
-    assert "it is to wait for another job, or for a time" in result.notes[0]
+    assert "it waits for another job or for its begin time" in result.notes[0]
     assert actions(step(r, 600, job("1", demand=8))) == [(RELEASE, "1")]
 
 
@@ -229,7 +229,7 @@ def test_the_accounting_may_be_down_at_the_start_and_is_asked_later() -> None:
     result = step(r, 0, job("1", demand=8))
     assert actions(result) == [(RELEASE, "1")]
     assert result.notes == (
-        "the accounting does not answer (sacct: no answer): what ended unseen is asked for at later rounds",
+        "the accounting does not answer (sacct: no answer): later rounds ask again for jobs that ended unseen",
     )
     assert step(r, 10, running("1", 1)).notes == ()
     history.is_there = True

@@ -25,12 +25,12 @@ ANYONE = replace(CONFIG, policy=get_policy("astraea-released")(lease_term=100), 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where the state is to be."""
+    """The place of the state."""
     return tmp_path / "state.sqlite"
 
 
 def by_name(b: AccountsState) -> dict[str, object]:
-    """All of it by the names of jobs and tenants, to the last bit: rows of the file have no order."""
+    """Return the whole state by names of jobs and tenants, to the last bit, because rows of the file have no order."""
     private = [name for name in b.private.dtype.names if name not in ("heap_position", "log_of")]
     return {
         "clock": b.clock.tobytes(),
@@ -122,7 +122,7 @@ def test_a_state_of_other_columns_is_refused_and_left_as_it_is(
     monkeypatch.setitem(layout.COLUMNS, "job", columns)
     for use in (Ledger, open_to_read):
         with pytest.raises(
-            InputError, match=rf"state\.sqlite: the state has the layout {before}, expected \d+; go back"
+            InputError, match=rf"state\.sqlite: the state has layout {before}, expected \d+; use the version"
         ):
             use(path)
     assert path.read_bytes() == written

@@ -1,4 +1,4 @@
-"""A search for what breaks the coordinator: whatever happens in Slurm, in any order, and whenever it is killed."""
+"""A search for events that break the coordinator: anything in Slurm, in any order, with kills at any time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def can_forget(life: Users, one: Job) -> bool:
 
 
 def can_rename(life: Users, one: Job) -> bool:
-    """Return whether the job is admitted as it is: otherwise it would come anew, with another tenant."""
+    """Return true if the job is admitted as it is; otherwise it would be admitted again, with another tenant."""
     is_as_known = life.known().get(one.id) == one.demand and one.partition == "gpu"
     return is_as_known and one.id not in life.slurm.left_to_slurm
 
@@ -34,7 +34,7 @@ def has_its_name(life: Users, one: Job) -> bool:
 
 
 def acts(states: Collection[str], which: Callable[[Users, Job], bool] | None = None, **values: Any) -> Any:
-    """A rule that acts on one of some jobs, and is there when there are such."""
+    """A rule that acts on one of some jobs, available if there are any."""
 
     def jobs(life: Users) -> list[Job]:
         return [j for j in life.slurm.all.values() if j.state in states and (which is None or which(life, j))]
@@ -51,7 +51,7 @@ def acts(states: Collection[str], which: Callable[[Users, Job], bool] | None = N
 
 
 class Users(Life):
-    """A life with users who do all that Slurm lets them do, on machines that fail."""
+    """A life with users who do everything that Slurm allows, on machines that fail."""
 
     @precondition(lambda self: self.free())
     @rule(name=NAMES, demand=DEMANDS, spread=st.booleans(), held=st.sampled_from([True, True, False]),
@@ -75,11 +75,11 @@ class Users(Life):
 
     @acts(FINISHED, can_forget)
     def forget(self, one: Job) -> None:
-        """Slurm shows a job that ended no longer."""
+        """Slurm no longer shows a job that has ended."""
         del self.slurm.all[one.id]
 
     def doubt(self, one: Job, most: int) -> None:
-        """The accounts hear of something at the next round only."""
+        """The accounts learn of an event only at the next round."""
         self.slurm.doubt[self.slurm.tenant[one.id]] += most
 
     @acts(RUNNING, lambda _, one: one.requeues, held=st.booleans(), wait=st.sampled_from([0, 120]))
@@ -166,7 +166,7 @@ class UnsteadyClock(Users):
 
 
 def search(life: type[Users], examples: int, steps: int, *, is_fixed: bool) -> Counter[str]:
-    """Look for a life in which something does not hold; return what the search came to."""
+    """Search for a life in which a check fails; return the counts of the search."""
     life.seen = Counter()
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         life,

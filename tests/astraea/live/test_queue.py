@@ -103,12 +103,12 @@ def test_what_cannot_be_answered(
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    {"{}": "not the form that is known", "[1]": "not the form", "no": "not JSON", '{"jobs": [{}]}': "KeyError"}.items(),
+    {"{}": "unknown format", "[1]": "unknown format", "no": "not JSON", '{"jobs": [{}]}': "KeyError"}.items(),
 )
 def test_other_files_are_refused(text: str, said: str, tmp_path: Path) -> None:
     for name in ("jobs", "nodes"):
         files(tmp_path)
         (tmp_path / name).write_text(text)
-        expected = said if name == "jobs" else "not JSON" if text == "no" else "expected what scontrol show nodes"
+        expected = said if name == "jobs" else "not JSON" if text == "no" else "expected the output of scontrol show"
         with pytest.raises(InputError, match=expected):
             read(tmp_path / "jobs", tmp_path / "nodes")

@@ -1,4 +1,4 @@
-"""What a round makes of what Slurm shows, and what it leaves to Slurm."""
+"""Decisions of a round from what Slurm shows, and jobs that it leaves to Slurm."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_lease_is_renewed_or_lost_and_what_was_not_done_is_done_at_the_next_ro
 
 @pytest.mark.parametrize("start", [3, -5000])
 def test_a_job_that_slurm_started_by_itself_is_adopted(start: float) -> None:
-    """Also one that ran before the coordinator came; its lease ends a term from now on."""
+    """A job that ran before the coordinator started is adopted; its lease ends one term from now."""
     r = rounds()
     result = step(r, 10, running("1", start), *NEW)
     assert actions(result) == [(RELEASE, "2")]
@@ -102,7 +102,7 @@ def test_gangs_need_nodes() -> None:
     shown = running("1", 1, demand=5), running("2", 1, account="b", demand=5, on_nodes={"n2": 5})
     result = step(r, 10, *shown, job("3", demand=6, per_node=6))
     assert actions(result) == []
-    assert result.notes == ("job 3 of a was picked, but has to wait: no node has 6 GPUs free",)
+    assert result.notes == ("job 3 of a was picked but has to wait: no node has 6 GPUs free",)
     assert actions(step(r, 20, *shown, job("3", demand=6, per_node=3, nodes=2))) == [(RELEASE, "3")]
 
 
@@ -154,7 +154,7 @@ def test_what_others_and_limits_leave(jobs: list[Job], nodes: list[Node], releas
 
 
 def before(id: str, state: str, start: float, end: float, *, account: str = "a", demand: int = 4) -> Run:
-    """A run that began so long before the first round, and ended so long before it; 0 if it has not."""
+    """A run that began and ended this long before the first round; 0 if it has not ended."""
     return Run(id, account, "u", "normal", state, EPOCH - 5000, EPOCH - start, EPOCH - end if end else 0, demand)
 
 
@@ -192,7 +192,7 @@ def test_the_cluster_grows_and_shrinks() -> None:
     assert actions(result) == [(RELEASE, "3")]
     assert r.accounts.quota("a") == 12
     result = step(r, 20, *shown, running("3", 11, demand=4, on_nodes={"n3": 4}), nodes=NODES)
-    assert "16 GPUs now" in result.notes[0]
+    assert "24 to 16 GPUs" in result.notes[0]
     assert actions(result) == []
 
 

@@ -22,7 +22,7 @@ from astraea.live.state import Lease, State
 from astraea.traces.trace import Trace
 
 Granted = tuple[float, str, bool]
-"""When and to which job a lease was granted, and whether it is a renewal."""
+"""A granted lease: time, job, and true if it is a renewal."""
 
 FREE = Settings(checkpoint_overhead=0, restart_overhead=0)
 WEIGHTS = {"a": 2.0, "b": 1.0, "c": 1.0}
@@ -54,7 +54,7 @@ def config(tmp_path: Path, policy: str) -> Config:
 
 
 def played(trace: Trace, config: Config, again: Callable[[State, list[Lease]], State] | None = None) -> list[Granted]:
-    """Every lease of a trace that the rounds grant; `again` may replace the state after a round, as a restart does."""
+    """Every lease that the rounds grant to a trace; `again` may replace the state after a round, as a restart does."""
     jobs = [
         job(
             str(trace.job_id[j]), account=trace.tenants[trace.tenant[j]], user=str(trace.user[j]),

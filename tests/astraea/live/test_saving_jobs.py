@@ -1,4 +1,4 @@
-"""Python jobs that save, on a real Slurm: told by a signal of one's choice, stopped, requeued by themselves."""
+"""Python jobs that save, on a real Slurm: notices by any signal, stops, and requeues by the job itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Slurm is asked and answers; no text of a user is executed, handed on, or ends a round."""
+"""Calls of Slurm and its answers; no text of a user is executed, passed on, or ends a round."""
 
 from __future__ import annotations
 
@@ -121,12 +121,12 @@ HOSTILE = (
     "--help", "-M other", "'", '"', "\\", "\x00", "\x1b[2J", "‮", "\ud800", "%n%s", "{0.__class__}", "../../x",
     "17 18", "all", "[1-9]", "1,2", "*", "x" * 100_000,
 )  # fmt: skip
-"""Texts that a shell, a terminal, a formatter or Slurm itself could make something of."""
+"""Texts that a shell, a terminal, a formatter or Slurm itself could interpret."""
 
 
 @pytest.fixture
 def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the calls of the programs stand."""
+    """The file with the calls of the programs."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     return pretend(tmp_path / "bin", [])
@@ -137,11 +137,11 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_only_ids_are_handed_on(id: str, said: Path) -> None:
     slurm = Slurm("gpu")
     for call in (slurm.hold, slurm.requeue):
-        with pytest.raises(SlurmError, match="is not the id of a job"):
+        with pytest.raises(SlurmError, match="is not a job id"):
             call(id)
     for of_job in (slurm.warn, lambda job: slurm.release(job, 0)):
         for partition in ("gpu", "gpu,other"):
-            with pytest.raises(SlurmError, match="is not the id of a job"):
+            with pytest.raises(SlurmError, match="is not a job id"):
                 of_job(job(id, partition=partition))
     assert not said.exists()
 
@@ -186,7 +186,7 @@ def test_names_and_comments_stay_texts(tmp_path: Path, said: Path, caplog: pytes
     config = read_config(tmp_path / "live.toml")
     with closing(Ledger(config.state)) as ledger, caplog.at_level(logging.INFO):
         Coordinator(config, ledger).round()
-    assert "this round is left out" not in caplog.text
+    assert "this round is skipped" not in caplog.text
     called = said.read_text().splitlines()
     assert len([line for line in called if line.startswith("scontrol release ")]) == 16
     for line in called:
@@ -217,7 +217,7 @@ def test_arrays_are_read_in_full(tmp_path: Path, said: Path) -> None:
     ],
 )  # fmt: skip
 def test_arrays_of_another_form_are_refused(text: str, why: str) -> None:
-    with pytest.raises(SlurmError, match=rf"^squeue --json: not the form that is known \(ValueError: .*{why}"):
+    with pytest.raises(SlurmError, match=rf"^squeue --json: unknown format \(ValueError: .*{why}"):
         jobs_of({"jobs": [queue_entry(5, array_job_id=5, array_task_string=text)]})
 
 
@@ -225,7 +225,7 @@ def test_a_program_that_prints_no_json_or_never_answers(tmp_path: Path, said: Pa
     squeue = tmp_path / "bin" / "squeue"
     for text in ("", "{", "[" * 100_000, "slurm_load_jobs error", "\\377"):
         squeue.write_text(f"#!/bin/sh\nprintf '{text}'\n")
-        with pytest.raises(SlurmError, match="squeue: printed no JSON"):
+        with pytest.raises(SlurmError, match="squeue: its output is not JSON"):
             Slurm("gpu").jobs()
     squeue.write_text("#!/bin/sh\nexec sleep 60\n")
     with pytest.raises(SlurmError, match=r"squeue did not answer within 0\.2 s"):
@@ -265,7 +265,7 @@ def changed(name: str, entries: list[dict[str, Any]]) -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("reader", "answers", "program"),
     [
-        (jobs_of, [*VALUES, *changed("jobs", QUEUE)], "squeue --json: not the form that is known ("),
+        (jobs_of, [*VALUES, *changed("jobs", QUEUE)], "squeue --json: unknown format ("),
         (lambda answer: nodes_of(answer, "gpu"), [*VALUES, *changed("nodes", NODES)], "the list of nodes"),
         (runs_of, [SACCT.replace(field, value) for field in SACCT.split("|")
                    for value in ("", " ", "x|y", "\n", "Unknown", "9" * 5000, *HOSTILE)], "sacct: "),

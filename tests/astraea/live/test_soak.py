@@ -36,7 +36,7 @@ UNSAVED: Final = 8.0
 """A slurmctld that is killed so soon after a start may forget it: it saves its state every 5 s, in its time [s]."""
 
 LEAVES: Final = 5.0
-"""So long slurmd may take to have a job that was stopped off its GPUs: KillWait, and what a busy machine takes [s]."""
+"""Time that slurmd may take to end a stopped job: KillWait, and the delay of a busy machine [s]."""
 
 
 def test_both_are_killed_again_and_again(site: Callable[..., Site], time_around: int) -> None:
@@ -63,7 +63,7 @@ def test_both_are_killed_again_and_again(site: Callable[..., Site], time_around:
     here.start()
 
     def kept_back() -> set[str]:
-        return set(re.findall(r"job (\d+) has ended, which slurmctld, started since, has forgotten", here.log))
+        return set(re.findall(r"job (\d+) has ended, but slurmctld was restarted and forgot that", here.log))
 
     def are_done() -> bool:
         resume()
@@ -90,10 +90,10 @@ def resume() -> None:
 def check(here: Site, outages: Sequence[tuple[float, float]]) -> None:
     """No job is lost or runs twice at once, leases are as long as its runs, and no more GPUs run under them than are.
 
-    A slurmctld that is killed just after it was told to requeue a job may forget that: the job has failed then. What it
-    takes to run is charged, until it hears of the end. A start that it has forgotten is charged until it is back, if a
-    round has seen it, or has tried to start the job again, and what the job does then is not; if it does start it again
-    at once, the lease goes on.
+    A slurmctld that is killed just after an order to requeue a job may forget the order; the job has then failed. A job
+    that slurmctld believes to run is charged until slurmctld learns of its end. A forgotten start is charged until
+    slurmctld is back, if a round has seen it or has tried to start the job again. Later use of the GPUs is not charged.
+    If slurmctld starts the job again at once, its lease continues.
     """
     with closing(open_to_read(here.state)) as db:
         leases = all_leases(db)
@@ -145,11 +145,11 @@ class Chain(NamedTuple):
 
     @property
     def slack(self) -> float:
-        """So much it may differ from a run [s]."""
+        """Time by which it may differ from a run [s]."""
         return SAME * self.count
 
     def is_of(self, spans: Sequence[tuple[float, float]]) -> bool:
-        """Whether it is as long as one of these runs, and at its time."""
+        """Return true if it is as long as one of these runs, and at its time."""
         return any(
             start < self.over + SAME and self.start < end + SAME
             and -self.slack <= self.over - self.start - (end - start) <= self.slack + LEAVES * self.stops
@@ -170,7 +170,7 @@ def chains(leases: Sequence[Lease]) -> list[Chain]:
 
 
 def times_of(job: Asked) -> list[tuple[float, float]]:
-    """When a job was on its GPUs by its own record, run by run; seconds since 1970."""
+    """Return the runs of a job on its GPUs by its own record; seconds since 1970."""
     file = job.file.with_suffix(".times")
     spans: dict[str, list[float]] = {}
     for line in file.read_text().splitlines() if file.exists() else ():

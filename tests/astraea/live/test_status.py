@@ -1,4 +1,4 @@
-"""What the state says of tenants, leases and waiting jobs, against numbers found by hand."""
+"""The state of tenants, leases and waiting jobs, compared with numbers found by hand."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_state_that_is_missing_empty_or_none_is_one_sentence(tmp_path: Path) -
     with pytest.raises(InputError, match="there is no state yet"):
         status(config)
     Ledger(config.state).close()
-    with pytest.raises(InputError, match="no round was written yet"):
+    with pytest.raises(InputError, match="no round has been written yet"):
         status(config)
     config.state.write_bytes(b"no database " * 100)
     with pytest.raises(InputError, match="cannot be read"):

@@ -1,4 +1,4 @@
-"""What users of a real Slurm may try, with no rights: it changes nothing that is not theirs."""
+"""Attempts of users without rights on a real Slurm: they change only their own jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every version of Slurm answers in a form of its own about one small system, and all are read alike.
+"""Every version of Slurm answers in its own form about one small system, and all are read alike.
 
 The answers were recorded by tests/slurm/record_answers.py; ``24.11-v0.0.41`` are those of 24.11 in the form of 24.05.
 """
@@ -38,7 +38,7 @@ def jobs(version: str) -> dict[str, Job]:
 
 
 def alike(job: Job) -> tuple[Any, ...]:
-    """All of a job but the names of its nodes; which times it has, not when; why it waits, if it does."""
+    """Everything of a job except names of nodes and values of times: which times it has, and its reason to wait."""
     times = {time: float(getattr(job, time) > 0) for time in ("submit", "eligible", "start", "end")}
     reason = job.reason if job.state == "PENDING" else ""
     limit = 0.0 if math.isnan(job.time_limit) or job.time_limit == 365 * DAY else job.time_limit  # no limit, by version

@@ -1,4 +1,4 @@
-"""Figures: statistics that are drawn, each in its place, labels with units, one palette, the same bytes every time."""
+"""Figures: drawn statistics in their places, labels with units, one palette, the same bytes every time."""
 
 from __future__ import annotations
 

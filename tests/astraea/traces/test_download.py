@@ -29,14 +29,14 @@ SHARES = {"shares": "share-production.csv", "tenants": "name-production.lst"}
 
 @dataclass
 class Server:
-    """What the server answers: path -> one (status, length that is announced, body) per request, the last for ever."""
+    """Answers of the server: path -> one (status, announced length, body) per request, the last one repeated."""
 
     url: str = ""
     answers: dict[str, list[tuple[int, int, bytes]]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
 
     def know(self, *files: File, **options: Any) -> None:
-        """Make one more name known to `fetch`, `mine`, at home here."""
+        """Make the name `mine` known to `fetch`, with this server as its home."""
         options = {"holds": [file.name for file in files], "host": self.url} | options
         fetching.SOURCES["mine"] = Source(title="a test", files=files, **options)
 
@@ -127,7 +127,7 @@ BLOB = hashlib.sha1(b"blob 16\0" + LOG).hexdigest()
     ("file", "body", "options", "says"),
     [
         (File("log.csv"), LOG[:7], {"announced": len(LOG)}, "the download of .* broke off"),
-        (File("log.csv"), b"", {"status": 503}, "the server answers 503 for .*/log.csv"),
+        (File("log.csv"), b"", {"status": 503}, "the server answered 503 for .*/log.csv"),
         (File("log.csv", sha256=sha256(LOG)), LOG[1:], {}, "the content of .*log.csv does not match its SHA-256"),
         (File("log.csv", git_blob=BLOB), LOG[1:], {}, "the content of .*log.csv does not match its git object id"),
     ],
@@ -212,7 +212,7 @@ HOSTILE = {
     "tar-device": (tarred((special(tarfile.CHRTYPE), b"")), "is a special file"),
     "cut": (tarred((tarfile.TarInfo("top/log.csv"), os.urandom(5000)))[:3000], "the archive is damaged"),
     "flipped": (zipped({"data/log.csv": LOG}).replace(b"1,a", b"1,b"), "the archive is damaged"),
-    "without": (zipped({"data/other.csv": LOG}), "the download does not hold log.csv"),
+    "without": (zipped({"data/other.csv": LOG}), "the download does not contain log.csv"),
 }
 
 
@@ -229,7 +229,7 @@ def test_hostile_archive(server: Server, tmp_path: Path, case: str) -> None:
 def test_members_of_a_pattern_are_unpacked(
     server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As of Kestrel's archive, which nobody here could look into."""
+    """An archive like Kestrel's, whose content is unknown here."""
     about = {"holds": SOURCES["kestrel"].holds, "keep": SOURCES["kestrel"].keep, "untried": True}
     months = {f"esif/year=2025/month={month}/part-0.parquet": LOG for month in (11, 12)}
     archive = zipped({**months, "esif/datacard.md": b"x", "__MACOSX/esif/._part-0.parquet": b"x"})
@@ -239,13 +239,13 @@ def test_members_of_a_pattern_are_unpacked(
     assert sorted(p.relative_to(path).as_posix() for p in path.rglob("*.*")) == [
         "year=2025/month=11/part-0.parquet", "year=2025/month=12/part-0.parquet",
     ]  # fmt: skip
-    assert "mine: this download was never tried" in capsys.readouterr().err
+    assert "mine: this download is untested" in capsys.readouterr().err
     assert fetch("mine", tmp_path) == path
     assert len(server.asked) == 1
 
 
 def test_what_has_no_known_address_says_where_it_is(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^frontier: the address of its files is not known; get it from https://jsspp"):
+    with pytest.raises(InputError, match=r"^frontier: the addresses of its files are unknown; download it by hand from https://jsspp"):
         fetch("frontier", tmp_path)
     assert nothing_left(tmp_path)
 
@@ -261,7 +261,7 @@ def test_unknown_name_and_folder_that_cannot_be_made(tmp_path: Path) -> None:
 def test_disk_is_too_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     usage = shutil.disk_usage(tmp_path)._replace(free=10**9)
     monkeypatch.setattr("astraea.traces.download.shutil.disk_usage", lambda folder: usage)
-    with pytest.raises(InputError, match=r"^philly: needs 1\.06 GB, but its disk has only 1\.00 GB left$"):
+    with pytest.raises(InputError, match=r"^philly: needs 1\.06 GB, but the disk has only 1\.00 GB left$"):
         fetch("philly", tmp_path)
     assert "1.06 GB" in capsys.readouterr().err
 
@@ -285,7 +285,7 @@ def test_trouble_leaves_nothing(
 
 
 def test_shares_without_a_checksum(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Their form is checked instead."""
+    """The form of these files is checked instead."""
     server.know(*(File(name) for name in SHARES.values()), **SHARES)
     server.give("name-production.lst", b"b\na\n")
     for shares, says in (
@@ -300,7 +300,7 @@ def test_shares_without_a_checksum(server: Server, tmp_path: Path, capsys: pytes
     fetch("mine", tmp_path)
     shown = capsys.readouterr().err
     for name in SHARES.values():
-        assert f"mine: {name} has no published checksum; only its form is checked" in shown
+        assert f"mine: {name} has no published checksum; only its format is checked" in shown
 
 
 def test_every_source_is_well_formed() -> None:

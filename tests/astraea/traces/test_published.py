@@ -64,7 +64,7 @@ def test_spot_gpus(tmp_path: Path) -> None:
     assert trace.details is not None
     assert trace.details[["qos", "gpu_type"]].to_numpy().tolist() == [["HP", "A10"], ["Spot", "A100-SXM4-80GB"]]
     assert aside(trace) == {"438": "asks for a part of a GPU", "439": "ran for 0 s"}
-    with pytest.raises(InputError, match="not tell when job '239' started"):
+    with pytest.raises(InputError, match="the log has no start of job '239'"):
         audit(trace, Cluster(4, 8), get_policy("fifo"))
 
 

@@ -197,7 +197,7 @@ def test_standard_workload_format(tmp_path: Path) -> None:
 
 
 def test_rows_that_cannot_be_read_are_set_aside(write: Any) -> None:
-    """Those of a CSV file and of an SWF log; the line, the reason and what is there instead are told."""
+    """Unreadable rows of a CSV file and of an SWF log are listed with line, reason and value."""
     text = "job_id,num_gpu,submit_time,duration\n1,4,0,3600\n2,four,0,5\n3,1\n1,1,0,5\n4,1,0,\n\"5,1,0,5\n6,2,9,9\n"
     trace = read_trace(write("a.csv", text), time_unit="s")
     assert trace.job_id.tolist() == ["1", "6"]
@@ -206,7 +206,7 @@ def test_rows_that_cannot_be_read_are_set_aside(write: Any) -> None:
         [5, "job_id is not unique", "1"],
         [6, "duration is not a time of at least 0 and at most 1e+10 s", '""'],
         [4, "has another number of columns", "2, not 4"],
-        [7, "is no row of a table", '"5,1,0,5'],
+        [7, "is not a row of a table", '"5,1,0,5'],
     ]
     trace = read_trace(write("a.swf", SWF + "3 1\n4 soon 0 20 4 -1 -1 4 600 -1 1 8 4 1 1 2 -1 -1\n"))
     assert trace.unreadable[["line", "reason", "gpu_hours"]].fillna(-1).to_numpy().tolist() == [
@@ -224,10 +224,10 @@ def test_workload_format_with_gpus(write: Any) -> None:
 
 @pytest.mark.parametrize("name", ["phillips.log", "sonar-fox-2025-09_noheader.txt", "unit-accounting-logs.log"])
 def test_logs_of_others(name: str, shared: Path) -> None:
-    """Rows as sacct -n printed them; every one is a job, or listed with the reason why it is none."""
+    """Rows as sacct -n printed them; every one is a job, or listed with the reason."""
     log = shared / "data" / "slurm-logs" / name
     columns = SONAR if name.startswith("sonar") else XDMOD
-    with pytest.raises(InputError, match=r"no header line.*--columns"):
+    with pytest.raises(InputError, match=r"expected a header line.*--columns"):
         read_trace(log)
     trace = read_trace(log, columns=columns.split(","), resource="cpu")
     assert len(trace) + len(trace.excluded_jobs) == len(log.read_bytes().splitlines())
@@ -239,7 +239,7 @@ def test_logs_of_others(name: str, shared: Path) -> None:
     [("philly", "[" + " " * (1 << 17)), ("slurm", "\ufeff\n" + SACCT), ("swf", "; a\n\n" + SWF)],
 )
 def test_a_log_is_recognised_by_its_beginning(known: str, start: str, tmp_path: Path) -> None:
-    """What stands behind is not read: here it is no text."""
+    """The bytes behind are not read; here they are no text."""
     log = tmp_path / "log"
     for pack in (bytes, gzip.compress):
         log.write_bytes(pack(start.encode() + b" " * (1 << 18) + b"\xff"))

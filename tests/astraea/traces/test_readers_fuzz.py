@@ -1,4 +1,4 @@
-"""Bytes in, jobs or one sentence out: whatever is in a file, a reader gives a trace or an `InputError` with a place.
+"""Bytes in, jobs or one sentence out: for any file, a reader returns a trace or an `InputError` with a place.
 
 Each row of the file is a job, a part of one, or listed with the reason why it is none.
 """
@@ -24,7 +24,7 @@ from astraea.traces.readers import FORMATS, TIME_UNITS, read_trace, slurm, swf
 
 
 class Sample(NamedTuple):
-    """Good files of one format, the log first, and what there is to choose."""
+    """Good files of one format, the log first, and the possible options."""
 
     files: dict[str, str]
     between: str = ","
@@ -69,7 +69,7 @@ PIECES: Final = [
     "gres/gpu=99999999999999999999", "gres/gpu:a=b=3", "CANCELLED by 1", "PENDING", "REQUEUED", "RUNNING", "Unknown",
     "12+1", "12_[1-3]", "12.batch", " " * 3,
 ]  # fmt: skip
-"""What breaks parsers."""
+"""Texts that break parsers."""
 
 numbers = st.floats().map(repr) | st.integers().map(str) | st.integers(-(10**12), 10**12).map(str)
 fields = st.sampled_from(PIECES) | numbers | st.text(max_size=4)
@@ -152,7 +152,7 @@ def survives(files: dict[str, bytes], known: str | None, **options: Any) -> None
 
 
 def rows_in(text: str, known: str | None, has_no_head: bool) -> int | None:
-    """How many rows there are in a log; None where that takes the reader itself to say."""
+    """Return the number of rows in a log; None where only the reader itself can tell."""
     lines = sum(bool(row.strip()) for row in text.split("\n"))
     if known == "slurm" and text.lstrip().startswith("{"):
         found = json.loads(text)["jobs"] if text.count('"jobs"') == 1 else None

@@ -1,4 +1,4 @@
-"""What readers refuse: one sentence with the file, the line, the column, the value and what is expected."""
+"""Input that readers refuse: one sentence with the file, the line, the column, the value and the expectation."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ SPOILT: dict[str, list[tuple[str, str, str]]] = {
         ("1,2,3,6", '1,2,3,"6', "line 3: not a table (unexpected end of data)"),
         ("0,1,0,5", '"two\nlines",1,0,x', f'line 2: duration {TIME} "x"'),
         ("num_gpu", "gpus", "line 1: column 'num_gpu' is missing; found job_id, gpus, submit_time, duration"),
-        ("duration", "job_id", "line 1: column 'job_id' is there twice"),
+        ("duration", "job_id", "line 1: column 'job_id' appears twice"),
         ("0,1,0,5\n1,2,3,6\n", "", "there is no job in it"),
     ],
     "user": [("<>", "", 'line 2: user must be a name, got ""')],
@@ -120,12 +120,12 @@ SPOILT: dict[str, list[tuple[str, str, str]]] = {
     "gavel10": [
         ("\t5\t1.2", "\t0\t1.2", 'line 2: priority must be a number above 0, got "0"'),
         ("\t5\t1.2", "\t5\t0", "line 2: SLO must be a multiple of the duration, or below 0 for none, got"),
-        ("wd\t", "", "line 1: expected 7 or 10 columns with tabs between, got 9"),
+        ("wd\t", "", "line 1: expected 7 or 10 tab-separated columns, got 9"),
     ],
     "speeds": [
         ("<>", "{", "line 1: not JSON"),
-        ("<>", "[]", "key 'v100' must hold the throughputs"),
-        ("<>", '{"v100": {"ResNet": {"null": 1}}}', "v100 must hold \"('job type', scale factor)\" with a number of"),
+        ("<>", "[]", "key 'v100' must contain the throughputs"),
+        ("<>", '{"v100": {"ResNet": {"null": 1}}}', "v100 must have \"('job type', scale factor)\" with a number"),
     ],
     "philly": [
         ("<>", '[{"a": 1},\n{"a" 2}]', "line 2: not JSON"),
@@ -154,21 +154,21 @@ SPOILT: dict[str, list[tuple[str, str, str]]] = {
         ("-1 1 7", "-1 1e999 7", 'line 2: status must be a whole number from -1 to 5, got "1e999"'),
     ],
     "slurm": [
-        ("\n7|", "\nx1|", 'line 2: JobID must be a number, as 12, 12_3, 12+1 or 12.batch, got "x1"'),
+        ("\n7|", "\nx1|", 'line 2: JobID must be a number such as 12, 12_3, 12+1 or 12.batch, got "x1"'),
         ("|COMPLETED|", "|DREAMING|", "line 2: State must be one of PENDING"),
         ("T12:00:05|", "Tnoon|", "line 2: Start must be a time YYYY-MM-DDTHH:MM:SS"),
-        ("T12:09:00|", "T12:00:04|", "line 2: End must be a time from Start on"),
-        ("2026-03-01T12:09:00|", "Unknown|", "line 2: End must be a time, as the job has ended"),
+        ("T12:09:00|", "T12:00:04|", "line 2: End must be at or after Start"),
+        ("2026-03-01T12:09:00|", "Unknown|", "line 2: End must be a time (the job has ended)"),
         ("2026-03-01T12:00:00|", "Unknown|", "line 2: Submit must be a time, got"),
         ("|60|", "|soon|", "line 2: TimelimitRaw must be a whole number of minutes, or UNLIMITED"),
         ("gpu=4\n", "gpu=4|more\n", "line 2: expected 11 columns, got 12; is there a | in a job's name?"),
         ("gpu=4\n", "gpu=9999999\n", "line 2: AllocTRES must be a whole number of GPUs, at most 1000000, got 9999999"),
         ("|Account|", "|Konto|", "line 1: column 'Account' is missing; found JobID, Konto"),
-        ("|ReqTRES|AllocTRES", "|A|B", "line 1: the columns AllocTRES and ReqTRES are missing, which tell the GPUs"),
+        ("|ReqTRES|AllocTRES", "|A|B", "line 1: the columns AllocTRES and ReqTRES are missing, which give the"),
     ],
     "time limit": [("<>", "soon", "line 2: Timelimit must be a time [days-]hours:minutes:seconds, or UNLIMITED")],
     "slurm json": [
-        ('"jobs"', '"jibs"', "there is no list of jobs in it, as sacct --json prints one"),
+        ('"jobs"', '"jibs"', "expected a list of jobs, as sacct --json prints it, found none"),
         ('["COMPLETED"]', "[null]", "job 1 of the list: State must be one of PENDING"),
         ('"time"', '"Time"', "job 1 of the list: not a job of sacct --json (KeyError: 'time')"),
     ],
@@ -181,13 +181,13 @@ SPOILT: dict[str, list[tuple[str, str, str]]] = {
     "shares": [
         ("south,2", "south,0", f'line 3: {SHARE} "0"'),
         ("south,2", "north,2", 'line 3: name must be unique, got "north"'),
-        ("name,share\nnorth,1\nsouth,2", "name\nx", "line 1: a share file has tenant and weight, then any of parent, "),
-        ("share\nnorth,1\nsouth,2", "share,due\nx,1,2", "line 1: a share file has tenant and weight, then any of "),
+        ("name,share\nnorth,1\nsouth,2", "name\nx", "line 1: expected columns tenant and weight, then any of parent, "),
+        ("share\nnorth,1\nsouth,2", "share,due\nx,1,2", "line 1: expected columns tenant and weight, then any of "),
         ("share\nnorth,1\nsouth,2", "share,quota\nx,1,-1", "line 2: quota must be a number of GPUs of at least 0"),
         ("share\nnorth,1\nsouth,2", "share,limit\nx,1,all", "line 2: limit must be a number of GPUs of at least 0"),
         ("share\nnorth,1\nsouth,2", "share,priority\nx,1,.5", "line 2: priority must be a whole number, or nothing"),
         ("share\nnorth,1\nsouth,2", "share,parent\nx,1,y", "the parent y of x has no row"),
-        ("share\nnorth,1\nsouth,2", "share,parent\nx,1,y\ny,1,x", "y is its own parent, or above it"),
+        ("share\nnorth,1\nsouth,2", "share,parent\nx,1,y\ny,1,x", "y is its own parent or ancestor"),
     ],
 }
 
@@ -211,7 +211,7 @@ def test_tenants_without_a_weight(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text(ASTRAEA)
     message = refused(path, weights={"north": 1.0, "east": 1.0})
-    assert message == f"{path}, line 3: tenant 'south' has no weight; those are named: east, north"
+    assert message == f"{path}, line 3: tenant 'south' has no weight; weights are given for east, north"
     message = refused(path, weights={"north": -1.0})
     assert message == "a: the weight of tenant 'north' must be a number above 0, got -1.0"
 
@@ -222,17 +222,17 @@ def test_tenants_without_a_weight(tmp_path: Path) -> None:
         (TINY, {"format": "pbs"}, "format must be one of tiresias-csv, helios, philly, gavel, slurm, swf, "
          "acme, supercloud, kestrel, spot-gpu, got 'pbs'"),
         (TINY, {"time_unit": "h"}, "time unit must be one of ms, s, min, got 'h'"),
-        (TINY, {}, "the columns do not tell the unit of submit_time and duration; give the time unit, one of ms,"),
+        (TINY, {}, "the columns do not imply the unit of submit_time and duration; give the time unit ("),
         (ASTRAEA.replace("\n", ",x\n"), {}, "give the time unit"),
-        (TINY, {"format": "gavel", "time_unit": "s"}, "the format gavel has a unit of its own, so no time"),
-        (TINY, {"throughputs": "t.json"}, "only the format gavel needs throughputs, this is tiresias-csv"),
-        (TINY, {"tenant": "user"}, "only of the formats slurm and swf the tenant can be chosen, this is"),
-        (SWF, {"columns": {"tenant": "t"}, "format": "swf"}, "only of the format tiresias-csv columns can be named"),
+        (TINY, {"format": "gavel", "time_unit": "s"}, "the format gavel has its own time unit: do not"),
+        (TINY, {"throughputs": "t.json"}, "throughputs can be given for the format gavel only; this file is"),
+        (TINY, {"tenant": "user"}, "tenant can be chosen for the formats slurm and swf only; this file is"),
+        (SWF, {"columns": {"tenant": "t"}, "format": "swf"}, "columns as OURS=THEIRS,... can be given for"),
         (TINY, {"columns": {"demand": "GPU"}}, "column 'GPU' is missing"),
         (TINY, {"columns": {"gpus": "num_gpu"}}, "a column must be one of demand, job_id"),
         (SACCT, {"tenant": "group"}, "tenant must be one of account, top-account, user, partition, qos, got 'group'"),
-        (SACCT, {"tenant": "top-account"}, "needs the tree of accounts: weights of sshare -P -a"),
-        (GAVEL7, {}, "there is no table of throughputs, which turns steps into seconds; get it with `astraea"),
+        (SACCT, {"tenant": "top-account"}, "needs the tree of accounts: give weights from sshare -P -a"),
+        (GAVEL7, {}, "no such file of throughputs, which turn steps into seconds; download it with `astraea"),
         (TINY.replace(",2,", ",0,").replace(",1,", ",0,"), SECONDS, "log: none of the 2 rows is a job that can be"),
     ],
 )
@@ -248,7 +248,7 @@ def test_options(tmp_path: Path, text: str, options: dict[str, Any], says: str) 
         (b"", "the file is empty"),
         (b"job_id,\xff\xfe", "not a text file, byte 7 is not UTF-8"),
         (b"\x1f\x8bgarbage", "the gzip file is damaged"),
-        (b"hello world", "the format is none that is recognised by its content; give the format, one of tiresias-csv"),
+        (b"hello world", "the format cannot be detected from its content; give it with format (--format)"),
         (HELIOS[: HELIOS.index("\n")].encode() + b",num_gpu\n", "the format could be tiresias-csv or helios; give"),
     ],
 )
@@ -260,16 +260,16 @@ def test_files_that_cannot_be_read(tmp_path: Path, data: bytes | None, says: str
 
 
 def test_folders(tmp_path: Path) -> None:
-    assert "is none that is recognised" in refused(tmp_path)
-    says = "there is no file in this folder whose name ends in .csv or .csv.gz"
+    assert "cannot be detected" in refused(tmp_path)
+    says = "the folder has no file whose name ends in .csv or .csv.gz"
     assert says in refused(tmp_path, format="tiresias-csv")
     (tmp_path / "a.csv").write_text(TINY)
     (tmp_path / "b.csv").write_text("job_id,tenant,num_gpu,submit_time,duration\n0,t,1,0,5\n")
-    says = f"{tmp_path / 'b.csv'}, line 1: the files of a folder are one tenant each"
+    says = f"{tmp_path / 'b.csv'}, line 1: in a folder each file is one tenant"
     assert refused(tmp_path, time_unit="s").startswith(says)
     (tmp_path / "a.trace").write_text(GAVEL7)
     assert "could be tiresias-csv or gavel" in refused(tmp_path)
     (tmp_path / "cluster_log.csv").write_text(HELIOS)
-    assert f"{tmp_path / 'cluster_gpu_number.csv'}: there is no such file; it tells the sizes" in refused(
+    assert f"{tmp_path / 'cluster_gpu_number.csv'}: no such file, which gives the sizes" in refused(
         tmp_path, format="helios"
     )

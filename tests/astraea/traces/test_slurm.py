@@ -1,4 +1,4 @@
-"""Slurm's accounting: what each kind of row becomes."""
+"""Slurm's accounting: the job, or the reason, that each kind of row becomes."""
 
 from __future__ import annotations
 
@@ -75,15 +75,15 @@ def test_a_job(tmp_path: Path) -> None:
 
 
 def aside(trace: Trace) -> dict[str, str]:
-    """Reason of each row that is set aside, by its line."""
+    """Reason of each excluded row, by its line."""
     return dict(zip(trace.excluded_jobs["line"].astype(str), trace.excluded_jobs["reason"], strict=True))
 
 
 def test_rows_that_cannot_be_read_are_set_aside(tmp_path: Path) -> None:
     good = row("1", 0, 60, 3660)
     bad = {
-        row("2", 0, 60, None): "End is not a time, as the job has ended",
-        row("3", 0, 60, 50): "End is not a time from Start on",
+        row("2", 0, 60, None): "End is not a time (the job has ended)",
+        row("3", 0, 60, 50): "End is not at or after Start",
         row("4", 0, 60, 3660, state="DREAMING"): "State is not one of ",
         row("5", 0, 60, 3660, limit="soon"): "TimelimitRaw is not a whole number of minutes",
         row("6", 0, 60, 3660, "9999999"): "AllocTRES is not a whole number of GPUs, at most",
@@ -119,13 +119,13 @@ def test_a_log_without_a_header_line(tmp_path: Path) -> None:
     rows = row("1", 0, 1, 9), row("2", 0, 1, 9)
     file = tmp_path / "log.txt"
     file.write_text("\n".join(rows))
-    with pytest.raises(InputError, match=r"line 1: this is a job and no header line.*name the columns with --columns"):
+    with pytest.raises(InputError, match=r"line 1: expected a header line, got a job.*give --columns with the names"):
         read_trace(file)
     assert read_trace(file, columns=HEAD.split("|")).job_id.tolist() == ["1", "2"]
     with pytest.raises(InputError, match=r"none of the 2 rows is a job .*2 has another number of columns"):
         read_trace(file, columns=HEAD.split("|")[:-1])
     file.write_text("JobID  State\n-----  -----\n1  COMPLETED\n")
-    with pytest.raises(InputError, match=r"line 1: the fields have no \| between them; make the log with sacct -P"):
+    with pytest.raises(InputError, match=r"line 1: expected fields separated by \|; make the log with sacct -P"):
         read_trace(file)
 
 
@@ -142,7 +142,7 @@ def test_resources(tmp_path: Path, resource: str, demand: list[int]) -> None:
 
 
 def test_before_slurm_20_11(tmp_path: Path) -> None:
-    """GPUs are in lists of their own; what was asked for is asked for on each node."""
+    """GPUs have their own lists; a request is per node."""
     head = "JobID|Account|Submit|Start|End|State|NNodes|NCPUS|AllocTRES|ReqGRES|AllocGRES"
     moments = "|".join(map(at, (0, 1, 9)))
     lists = {"gpu:2|gpu:4": 4, "gpu:v100:2|": 4, "gpu|gpu:k80:1,gpu:v100:2": 3, "gpu:0|": 0, "craynetwork:1|": 0}
@@ -154,7 +154,7 @@ def test_before_slurm_20_11(tmp_path: Path) -> None:
 
 
 def test_logs_of_two_months_in_one_file(tmp_path: Path) -> None:
-    """A run that is in both is one; a job that ran still at the end of the first has ended in the second."""
+    """A run in both files counts once; a job that still ran at the end of the first file has ended in the second."""
     running = row("2", 0, 30, None, state="RUNNING")
     trace = read(tmp_path, row("1", 0, 1, 9), running, HEAD, row("2", 0, 30, 90), row("1", 0, 1, 9))
     assert trace.frame[["job_id", "duration"]].to_numpy().tolist() == [["1", 8], ["2", 60]]
@@ -163,7 +163,7 @@ def test_logs_of_two_months_in_one_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rows", [1, 2, 5])
 def test_chunks(rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a chunk ends makes no difference."""
+    """The ends of chunks make no difference."""
     jobs = [row(f"9_{k}", k, k + 1, k + 9, account="vision" if k % 3 else "speech") for k in range(10)]
     (tmp_path / "log.json").write_text(json.dumps(SACCT_JSON))
     whole, document = read(tmp_path, *jobs), read_trace(tmp_path / "log.json")
@@ -257,7 +257,7 @@ def test_what_is_no_job_says_why(tmp_path: Path) -> None:
 
 
 def test_when_a_job_came_and_how_long_it_ran(tmp_path: Path) -> None:
-    """Who waits for another job is submitted when it may start; who runs still has run until the log ends."""
+    """A job that depends on another is submitted when it may start; one that still runs has run until the log ends."""
     running = row("3", 5, 20, None, state="RUNNING").replace("|0|60|", "|80|60|")
     trace = read(tmp_path, row("1", 0, 0, 50), row("2", 1, 60, 70, eligible=50), running)
     assert dict(zip(trace.job_id, trace.submit_time, strict=True)) == {"1": 0, "2": 50, "3": 5}
@@ -317,7 +317,7 @@ root|||0.000000|1445|1.000000|
     tops = read(tmp_path, *rows, weights=shares, tenant="top-account")
     assert dict(zip(tops.tenants, tops.tenant_weight, strict=True)) == {"lab": 0.6, "nlp": 0.2}
     assert tops.frame["tenant"].tolist() == ["lab", "lab"]
-    with pytest.raises(InputError, match="sshare has the shares of accounts, and the tenant is the user"):
+    with pytest.raises(InputError, match="sshare gives shares of accounts, but the tenant is the user"):
         read(tmp_path, *rows, weights=shares, tenant="user")
     with pytest.raises(InputError, match=r"line 2: Account must be one of lab, .*, got \"new\""):
         read(tmp_path, row("1", 0, 1, 9, account="new"), weights=shares, tenant="top-account")

@@ -1,4 +1,4 @@
-"""What is read of a cluster's own configuration: slurm.conf, scontrol and sacctmgr in all their forms."""
+"""Reading a cluster's own configuration: slurm.conf, scontrol and sacctmgr in all their forms."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_slurm_conf(tmp_path: Path) -> None:
     assert found.partitions["a"] == {"maxtime": "5-0", "nodes": "a[1-2]", "default": "YES"}
     assert found.sets == {"quick": {"feature": "fast"}}
     assert found.unread == [
-        "slurm.conf, line 6: /etc/slurm/gone.conf is included and not beside slurm.conf",
+        "slurm.conf, line 6: the included file /etc/slurm/gone.conf is not in the folder of slurm.conf",
         "slurm.conf, line 7: expected Name=value, got 'what is this'",
     ]
 
@@ -113,7 +113,7 @@ root|||0.0|10|1.0|
 
 
 def tree_of(associations: list[Association]) -> list[tuple[object, ...]]:
-    """Who is where, with which shares; the root has none of its own."""
+    """Place and shares of each account and user; the root has no shares."""
     return [(a.account, a.user, a.parent, a.account == "root" or a.shares) for a in associations]
 
 

@@ -110,7 +110,7 @@ def test_arrivals_have_a_daily_and_a_weekly_profile(name: str, seed: int) -> Non
 @BOTH
 @SEED
 def test_tenants_differ_and_users_repeat_themselves(name: str, seed: int) -> None:
-    """What a user's jobs of this size took in the history tells a part of what the next one takes."""
+    """Durations of a user's earlier jobs of this size partly predict the next one."""
     trace = synthetic(name, seed)
     jobs = np.bincount(trace.tenant)
     per_gpu = jobs / trace.tenant_weight
@@ -143,7 +143,7 @@ EVERY_BIN = [600 * k for k in range(8)]
 def test_users_who_look_first(
     submit: list[int], tenant: list[int], demand: list[int], duration: list[float], order: list[int]
 ) -> None:
-    """Of jobs of two tenants with 16 GPUs each."""
+    """Jobs of two tenants with 16 GPUs each, in the order of their submission."""
     columns = np.array(submit), np.array(tenant), np.array(demand), np.array(duration)
     assert look_before_submitting(*columns, np.array([16.0, 16.0])).tolist() == order
 
@@ -158,7 +158,7 @@ def test_the_seed_decides_everything() -> None:
 
 def test_bad_names_and_seeds() -> None:
     for ask in (synthesize, compromises):
-        with pytest.raises(InputError, match="unknown name 'Venus'; there are philly, venus"):
+        with pytest.raises(InputError, match="unknown name 'Venus'; expected one of philly, venus"):
             ask("Venus")
     for seed in (-1, 1.5, "1", True, None):
         with pytest.raises(InputError, match="whole number of at least 0, got"):

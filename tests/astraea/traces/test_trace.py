@@ -96,12 +96,12 @@ def test_a_changed_frame_changes_no_trace(trace: Trace) -> None:
 
 
 def test_jobs_at_other_times_have_no_recorded_waits() -> None:
-    """Else they would be shown as if they had waited as long at a load that never was."""
+    """Otherwise they would be shown with waits at a load that never existed."""
     trace = Trace.from_frame(table().assign(queueing_delay=5.0, demand=1))
     assert observed(trace, Cluster(1)).jobs["first_start_time"].tolist() == (trace.submit_time + 5.0).tolist()
     for other in (trace.scale_load(2.0), trace.in_rounds(60.0)):
         assert np.isnan(other.queueing_delay).all() and other.recorded is None
-        with pytest.raises(InputError, match="the log does not tell when job '0' started"):
+        with pytest.raises(InputError, match="the log has no start of job '0'"):
             observed(other, Cluster(1))
 
 
@@ -194,7 +194,7 @@ def test_bad_tables(column: str, value: object, says: str) -> None:
 
 
 def test_own_columns_tell_format_and_unit(tmp_path: Path) -> None:
-    """A CSV file with all columns of a trace is read in seconds, and every value is what it was."""
+    """A CSV file with all columns of a trace is read in seconds, with every value unchanged."""
     whole = Trace.from_frame(table(), name="t", weights={"north": 3.0, "south": 1 / 3, "idle": 2.0})
     write_csv(whole, tmp_path / "t.csv")
     again = read_trace(tmp_path / "t.csv", weights=dict(zip(whole.tenants, whole.tenant_weight, strict=True)))

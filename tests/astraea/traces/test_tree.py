@@ -67,7 +67,7 @@ def test_what_keeps_the_tenants_keeps_the_tree(trace: Trace) -> None:
 def test_a_queue_above_others_is_no_tenant(trace: Trace) -> None:
     assert trace.tree is not None
     weights = Shares(WEIGHTS, trace.tree)
-    with pytest.raises(InputError, match="tenant 'physics' has no weight; those are named: astro, bio, cs"):
+    with pytest.raises(InputError, match="tenant 'physics' has no weight; weights are given for astro, bio, cs"):
         trace_of([row | {"tenant": "physics"} for row in jobs("p0 1 0 10")], weights)
 
 

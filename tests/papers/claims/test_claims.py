@@ -1,6 +1,6 @@
-"""The rules of ASTRAEA's and Themis' statements against tables made by hand: each reaches every verdict that it has.
+"""The rules of ASTRAEA's and Themis' statements on tables made by hand: each reaches every verdict that it has.
 
-What rules measure on real tables, and say of it, is compared with the committed pages (`tests/papers/gallery`).
+Their measures and verdicts on real tables are compared with the committed pages (`tests/papers/gallery`).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def losing(**values: float) -> Tables:
 
 
 def cases(*q1: float, median: float = 1.0) -> Tables:
-    """What a quarter of each tenant's cases is below; half of them are below `median`."""
+    """A quarter of each tenant's cases is below this; half of them are below `median`."""
     return {"fig11_venus": rows("scheduler tenant q1 median", *(
         ("astraea", u, x, median) for u, x in enumerate(q1)))}  # fmt: skip
 

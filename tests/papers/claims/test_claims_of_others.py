@@ -31,7 +31,7 @@ def revenues(ours: float, theirs: float, least: float = 0.1) -> Tables:
 
 
 def ratios(few: float, many: float, others: float = 0.5, more: float = 0.0, **changed: float) -> Tables:
-    """Of the others with few jobs `changed`, or as with many; with many servers everybody has `more`."""
+    """Revenues of the others: with few jobs `changed`, or as with many; with many servers everybody has `more`."""
     few_of = {"astraea-market": few} | {name.replace("_", "-"): x for name, x in changed.items()}
     table = rows("jobs servers scheduler trial ratio", *(
         (n, s, name, 0, more * (s == 25) + (few_of.get(name, others) if n == 5 else
@@ -108,7 +108,7 @@ def tails(ours: float, theirs: float) -> Tables:
 
 
 def table3(ours: float, theirs: float, fair: float) -> Tables:
-    """What we simulate of makespans, 18 and 21.5 h on the cluster, and of a JCT, 5.2 h there as of LAS het. here."""
+    """Simulated makespans, 18 and 21.5 h on the cluster, and a JCT of 5.2 h there, as under LAS het. here."""
     return {"gavel-table3_physical-cluster": rows("trace policy physical drawn",
         ("static", "makespan-het", 18.0, ours), ("static", "gandiva", 21.5, theirs),
         ("continuous", "las-het", 3.6, 3.6), ("continuous", "las", 5.0, fair))}  # fmt: skip

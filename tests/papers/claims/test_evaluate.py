@@ -1,4 +1,4 @@
-"""How statements are read and evaluated: their rules, traces and readings, and notes with what shows a cause."""
+"""Reading and evaluating statements: rules, traces and readings, and notes with evidence for a cause."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from astraea.cluster.policies import POLICIES
 from astraea.cluster.settings import Settings
 from astraea.core.errors import InputError
 from papers.claims import evaluate
-from papers.claims.beside import published, published_of, verdicts
+from papers.claims.beside import narrow, published, published_of, verdicts
 from papers.claims.evaluate import STATEMENTS, read_claims, read_statements
 from papers.claims.notes import with_reasons
 from papers.gallery.pages import write_gallery
-from papers.gallery.verdicts import side_by_side, table_of_kinds
+from papers.gallery.verdicts import side_by_side, tally
 from papers.judging import Verdict
 from papers.market.readings import HERE, SECTION
 from papers.ye2022.readings import PAPERS, PROGRAM
@@ -148,31 +148,40 @@ def test_the_readings_of_the_market_are_judged_counted_and_explained(tmp_path: P
     assert [sentence.partition(":")[0] for sentence in evaluate.counts(found)] == [
         f"the other Astraea, {reading}" for reading in (SECTION, HERE)
     ]
-    kinds = table_of_kinds(found, {})
-    assert kinds["statements about"].tolist() == [f"results {reading}" for reading in (SECTION, HERE)]
+    assert tally(found, {})["reading"].tolist() == [SECTION, HERE, ""]
     write_gallery(tmp_path, "make figures", "small")
     page = (tmp_path / "wang2023.md").read_text(encoding="utf-8")
     assert "*As §5.1 says*" in page and "*As measured*" not in page
 
 
-def test_a_notebook_shows_both_sizes_in_one_row(tmp_path: Path) -> None:
+def test_a_notebook_shows_verdicts_of_both_sizes(tmp_path: Path) -> None:
     table = pd.read_csv(FIGURES / "fig14_venus.csv")
     for trace in ("venus", "mine"):
         table.assign(average_jct=1.0).to_csv(tmp_path / f"fig14_{trace}.csv", index=False)
-    found = verdicts(tmp_path, r"ye\.f14\.", "venus")
-    committed = evaluate.evaluate(FIGURES, r"ye\.f14\.")
-    committed = committed[committed["trace"] == "venus"]
-    assert found.index.tolist() == committed["id"].tolist()
-    assert found["at the paper's size"].tolist() == (committed["verdict"] + ": " + committed["measured"]).tolist()
-    assert (found["here"] != found["at the paper's size"]).any()
-    assert "at the paper's size" not in verdicts(tmp_path, r"ye\.f14\.", "venus", "paper")
-    assert set(verdicts(tmp_path, r"ye\.f14\.", "mine")["at the paper's size"]) == {""}  # no figure shows this trace
-    assert verdicts(tmp_path, r"gavel\.f8")["here"].str.startswith("not yet").all()
+    both = ("at the paper's scale", "this run, SCALE=small")
+    assert verdicts(tmp_path, r"ye\.f14\.", "venus").labels == both
+    assert verdicts(tmp_path, r"ye\.f14\.", "venus", "paper").labels == ("this run, SCALE=paper",)
+    assert verdicts(tmp_path, r"ye\.f14\.", "mine").labels == both[1:]  # no figure shows this trace
+
+
+def test_verdicts_have_a_sign_and_a_reason() -> None:
+    columns = ["statement", "paper", "reading", "verdict", "measured", "note"]
+    rows = [("a < b", "7 %", "the authors' program", HOLDS, "8.1 %", ""),
+            ("a < b", "7 %", "from the papers", OTHERWISE, "10.4 %", "gangs wait"),
+            ("c", "ordering", "", HOLDS, "astraea 1, themis 2", ""),
+            ("d", "3 x", "", NOT_YET, "", "fig.csv is not there")]  # fmt: skip
+    found = narrow(pd.DataFrame(rows, columns=columns))
+    assert found.reset_index().replace("\N{NO-BREAK SPACE}", " ", regex=True).to_numpy().tolist() == [
+        ["a < b", "7 %", "✓ 8.1 % (the authors' program)", ""],
+        ["", "", "✗ 10.4 % (from the papers)", "gangs wait"],
+        ["c", "ordering", "✓", "astraea 1, themis 2"],
+        ["d", "3 x", "–", "fig.csv is not there"],
+    ]
 
 
 @cache
 def notes() -> dict[tuple[str, str], str]:
-    """Of the statements of [Ye2022] that do not hold as measured."""
+    """Statements of [Ye2022] that do not hold in the authors' program."""
     found = with_reasons(evaluate.evaluate(FIGURES))
     found = found[(found["reading"] == PROGRAM) & found["id"].str.startswith("ye.")]
     found = found[~found["verdict"].isin([HOLDS, OF_THOSE])]

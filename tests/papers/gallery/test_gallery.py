@@ -1,4 +1,4 @@
-"""The gallery: all is shown once, in words too, by the notebook that made it; the same files give the same pages."""
+"""The gallery shows everything once, with a description, under its notebook; the same files give the same pages."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from places import ROOT
 
 from astraea.plots.files import DPI
 from astraea.plots.style import panels
-from papers.claims.evaluate import evaluate, read_claims
+from papers.claims.evaluate import MARKS, evaluate, read_claims
+from papers.gallery import headline
 from papers.gallery.captions import EVERY
+from papers.gallery.captions import PAPERS as PAPERS_OF
 from papers.gallery.pages import write_gallery
-from papers.gallery.published import LEAST, beside_published, forest, in_words
-from papers.gallery.verdicts import finding, side_by_side, with_footnotes
+from papers.gallery.published import EDGE, LABELS, as_written, beside_published, forest, in_words
+from papers.gallery.verdicts import finding, side_by_side, tally, with_footnotes
+from papers.ye2022.readings import PAPERS, PROGRAM
 
 FIGURES = ROOT / "figures"
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in FIGURES.glob("*.md")}
@@ -52,7 +55,8 @@ def test_pages(tmp_path: Path) -> None:
     assert page.index('src="fig13_venus.png"') < page.index('src="fig13_philly.png"')
     assert "✗ does not hold" in page and "– not yet" in page and "Not there yet." in page
     assert "2.78 h" in page  # what was measured
-    assert "`make figures SCALE=paper ONLY=05_efficiency`; scale `paper`, 1 seed of venus, 1 seed of philly." in page
+    assert "`make figures SCALE=paper ONLY=05_efficiency` (" in page  # and the time that the notebook says
+    assert "; scale `paper`, 1 seed of venus, 1 seed of philly." in page
     real = pages["real_traces"]
     assert 'src="fig13_my%7Clog.png"' in real and "my|log" not in page
     assert "my\\|log" in real  # a table cell
@@ -77,7 +81,7 @@ def test_a_page_without_figures_goes(tmp_path: Path) -> None:
     for name in ("synthetic", "real"):
         make(tmp_path / name)
         page = write(tmp_path / name)["README"]
-        assert "The figures of my|log, a real workload, are made by `make real`" in page
+        assert "The figures of my|log, a real workload, come from `make real`" in page
         for path in (tmp_path / name).glob("*_*"):
             if ("my|log" in path.name) != (name == "real") or (name == "synthetic" and path.suffix == ".png"):
                 path.unlink()
@@ -109,16 +113,18 @@ def test_a_finding_has_the_value_of_the_paper_and_ours(tmp_path: Path) -> None:
     assert notes == ["1. the authors' program: why", "2. from the papers: how"]
 
 
-def test_forest_has_a_row_for_each_statement_below_its_paper_and_a_mark_for_each_reading() -> None:
+def test_forest_has_a_row_for_each_label_below_its_heading_and_a_mark_for_each_reading() -> None:
     fig, ax = panels()
-    rows = [("A", "b", "the authors' program", "=", 1.5, 2.0, 40.0), ("A", "b", "from the papers", "<=", 0.4, 0.5, 0.6),
-            ("B", "a", "", "up to", 0.001, 0.001, 1.0)]  # fmt: skip
-    forest(pd.DataFrame(rows, columns=["source", "row", "reading", "relation", "low", "ratio", "high"]), ax)
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["A", "b", "B", "a"]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["the authors' program", "from the papers"]
-    marks = {(float(line.get_xdata()[0]), line.get_marker()) for line in ax.lines if len(line.get_xdata()) == 1}
-    assert marks == {(2.0, "o"), (0.5, "<"), (LEAST, ">")}
-    assert [text.get_text() for text in ax.texts] == ["0.001"]  # beyond the axis
+    rows = [("A", "b", PROGRAM, "=", "7 %", 2.0, "1.5 40"), ("A", "b", PAPERS, "=", "7 %", 0.5, ""),
+            ("A", "c", "", "up to", "3 x", 0.001, ""), ("B", "b", PAPERS, "=", "1", float("nan"), "")]  # fmt: skip
+    columns = ["heading", "label", "reading", "relation", "paper", "ratio", "seeds"]
+    forest(pd.DataFrame(rows, columns=columns), ax)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["A", "b", "c", "B", "b"]
+    assert [text.get_text() for text in fig.legends[0].get_texts()] == [PROGRAM, PAPERS, "published value"]
+    marks = [(*map(float, line.get_xydata()[0]), line.get_marker()) for line in ax.lines if len(line.get_xdata()) == 1]
+    assert {(2.0, 1.0, "o"), (0.5, 1.0, "o"), (1 / EDGE, 2.0, "o"), (1 / EDGE, 4.0, "x"), (1.5, 1.3, "o")} < {*marks}
+    assert "0.001" in [text.get_text() for text in ax.texts]  # beyond the axis
+    assert [text.get_fontweight() for text in ax.get_yticklabels()].count("bold") == 2
     plt.close(fig)
 
 
@@ -126,14 +132,60 @@ def test_every_published_value_is_beside_ours_with_its_seeds(tmp_path: Path) -> 
     loads = pd.DataFrame({"policy": ["las", "las-het"] * 2, "jobs_per_hour": 5.0, "seed": [0, 0, 1, 1]})
     loads.assign(average_jct=[2.0, 1.0, 4.0, 1.0]).to_csv(tmp_path / "gavel08_continuous-single.csv", index=False)
     claims = evaluate(tmp_path, r"gavel\.f8\.jct|ye\.f13")
-    assert beside_published(claims[claims["id"] == "ye.f13"], tmp_path) is None
-    picture = beside_published(claims, tmp_path)
-    assert picture is not None
-    table = pd.read_csv(picture.with_suffix(".csv")).set_index("id")
-    found = table.loc[["gavel.f8.jct"], ["low", "ratio", "high"]].to_numpy()[0].tolist()
-    assert found == pytest.approx([2 / 3.5, 3 / 3.5, 4 / 3.5], abs=1e-4)
-    assert table.loc["gavel.f8.jct", "relation"] == "up to"
-    assert in_words(picture.with_suffix(".csv")).startswith("Of 1 values, counted in each reading, 0 are within 10 %")
+    assert beside_published(claims[claims["id"] == "ye.f13"], tmp_path) == {}
+    (table,) = (path.with_suffix(".csv") for path in beside_published(claims, tmp_path).values())
+    assert table.name == "published_narayanan2020.csv"
+    row = as_written(table).set_index("id").loc["gavel.f8.jct"]
+    assert row["ratio"] == pytest.approx(3 / 3.5, abs=1e-4) and row["relation"] == "up to"
+    assert [float(x) for x in row["seeds"].split()] == pytest.approx([2 / 3.5, 4 / 3.5], rel=1e-3)
+    assert in_words([table]).startswith("Of 1 results with a value, counted in each reading, 0 are within 10 %")
+
+
+def test_every_value_that_a_paper_prints_has_a_label() -> None:
+    claims = read_claims().query("value != '' and kind != 'given' and relation != 'exists' and unit != 'abs tol'")
+    labels = {id: paper for paper, headings in LABELS.items() for some in headings.values() for id in some}
+    assert {*labels} == {*claims["id"]}
+    prefixes = {paper.key: paper.prefix for paper in PAPERS_OF}
+    assert [id for id, paper in labels.items() if not id.startswith(prefixes[paper])] == []
+
+
+def test_the_first_pages_have_the_main_result() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = "\n".join(headline.table(FIGURES))
+    assert rows in readme and rows in PAGES["README"]
+    assert f"each of {len(read_claims())} published statements" in readme
+    losses = pd.read_csv(FIGURES / "headline_all.csv").set_index(["reading", "trace", "scheduler"])["sharing_loss"]
+    first = losses.groupby(["reading", "trace"]).idxmin().map(lambda key: key[2])
+    assert {*first[PROGRAM]} == {"astraea"} and "astraea" not in {*first[PAPERS]}  # as its titles say
+
+
+def test_the_counts_of_verdicts_add_up() -> None:
+    found = tally(evaluate(FIGURES), {}).set_index("paper").drop(columns="reading")
+    assert (found.drop("**all**").sum() == found.loc["**all**"]).all()
+    assert (found["checks"] == found["cannot fail"] + found["can fail"]).all()
+    assert (found["can fail"] == found[[f"{mark} {verdict}" for verdict, mark in MARKS.items()]].sum(axis=1)).all()
+
+
+def test_a_finding_is_a_sentence_that_opens_to_its_evidence() -> None:
+    found = re.findall(r'<summary><a id="finding-\d+"></a><b>\d+\.</b> (.*)</summary>', PAGES["README"])
+    assert found and [text for text in found if len(text.split()) > 25 or re.search(r"[`*\[]", text)] == []
+
+
+def test_no_picture_is_described_with_the_numbers_of_another_trace() -> None:
+    wrong = []
+    for name, words in (found for page in PAGES.values() for found in PICTURE.findall(page)):
+        trace = unquote(name).removesuffix(".png").partition("_")[2]
+        named = set(re.findall(r"\((venus|philly|w2|chrslo|philly-vcs|itp)\): ", words))
+        wrong += [name] if named - {trace} else []
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pictures_are_as_wide_as_a_page_and_at_most_two_stand_before_a_fold(name: str) -> None:
+    widths = {int(width) for width in re.findall(r'<img [^>]*width="(\d+)"', PAGES[name])}
+    assert min(widths, default=640) >= 640
+    visible = re.split(r"<details>.*?</details>", PAGES[name], flags=re.DOTALL)
+    assert [part for part in visible if len(PICTURE.findall(part)) > 2 or len(part.splitlines()) > 60] == []
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -159,7 +211,7 @@ def test_every_picture_is_shown_once_in_words_and_fits_a_printed_page() -> None:
 
 
 def test_the_first_page_is_short_and_names_all_others() -> None:
-    assert len(PAGES["README"].splitlines()) <= 300
+    assert len(re.sub(r"<details>.*?</details>", "", PAGES["README"], flags=re.DOTALL).splitlines()) <= 120
     assert all(f"]({name}.md)" in PAGES["README"] for name in PAGES if name != "README")
 
 

@@ -1,4 +1,4 @@
-"""Numbers in prose are those of the tables: sentences that stand in files, and what templates say if they cannot."""
+"""Numbers in prose are those of the tables: sentences in files, and the errors of templates."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_gandiva_tries_no_more_partners_than_gpus_are_missing():
 
 
 def best_starts(time, free):
-    """Who starts where, in every assignment to GPUs and order on each that has the least sum of completion times."""
+    """Return the starts in every assignment to GPUs, and order on each, with the least sum of completion times."""
     gpus = [j for j, k in enumerate(free) for _ in range(k)]
     best, starts = np.inf, set()
     for where in product(range(len(gpus)), repeat=len(time)):
@@ -137,7 +137,7 @@ def test_fill_is_max_min(items, total):
 @given(SEEDS)
 @settings(max_examples=15, deadline=None)
 def test_no_job_gets_less_than_it_is_owed(seed):
-    """Whatever the two phases owe to each, up to its gang and in all up to the cluster."""
+    """Any amounts that the two phases may owe, each up to the job's gang, together up to the cluster."""
     problem = random_moment(seed, jobs=20)
     owed = problem.scale_factor * np.random.default_rng(seed).random(20)
     owed *= min(1, problem.workers.sum() / owed.sum())

@@ -1,4 +1,4 @@
-"""The door to HiGHS: against another package's HiGHS, its word where there is no optimum; and sums."""
+"""The interface to HiGHS: compared with another package's HiGHS, its answer where there is no optimum; and sums."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def dense(rows):
 
 
 def maximize(*program, **how):
-    """By a solver that has solved nothing yet."""
+    """Solve with a new solver."""
     return highs.Solver().maximize(*program, **how)
 
 
@@ -90,7 +90,7 @@ def test_a_basis_from_before_changes_no_optimum(seed):
 
 
 def test_only_a_proof_is_believed():
-    """Of a solution that is not the best, one outside of the limits, and prices that are too low."""
+    """Refuse a solution that is not the best, one outside the limits, and prices that are too low."""
     objective, rows, limits, upper = np.array([2.0, 1.0]), dense([[1.0, 1.0]]), np.array([1.0]), np.array([np.inf, 0.5])
     best = maximize(objective, rows, limits, upper)
     assert highs.is_proven(best.x, best.price, *rows[1:], objective, limits, upper)

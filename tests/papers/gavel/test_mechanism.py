@@ -1,4 +1,4 @@
-"""Rounds, drawn by hand: who runs where, for how long, and what it costs."""
+"""Rounds, drawn by hand: jobs, places, lengths and costs."""
 
 from __future__ import annotations
 

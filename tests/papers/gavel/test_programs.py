@@ -27,7 +27,7 @@ SAME = settings(FEW, derandomize=True)
 
 
 def turns(problem):
-    """What a step of each job is worth under FIFO."""
+    """Value of a step of each job under FIFO."""
     return np.arange(len(problem.steps), 0, -1) / problem.throughput.max(axis=1)
 
 

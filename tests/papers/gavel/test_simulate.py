@@ -1,4 +1,4 @@
-"""The door: what comes back and is recorded, what is refused, when the program is solved, and the ideal execution."""
+"""`simulate`: its result and records, refusals, times of solving, and the ideal execution."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_ideal_execution_by_hand() -> None:
 
 
 def asked(w: Workload, table: Throughputs, solve_interval: float = 1920.0, **declared: Any) -> list[Problem]:
-    """What a policy is asked that divides all jobs' time evenly."""
+    """Calls of a policy that divides all jobs' time evenly."""
     problems: list[Problem] = []
 
     def spread(problem):

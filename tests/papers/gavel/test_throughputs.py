@@ -222,7 +222,7 @@ def test_what_is_profiled() -> None:
 
 
 def test_error_of_estimates(measured: Throughputs) -> None:
-    """Where every job type is a reference, and for job types that were never seen."""
+    """Estimates if every job type is a reference, and for job types that were never seen."""
     t = Estimator(measured, fraction=1).job_types
     assert Estimator(measured, fraction=0.2).errors().mean() < 0.02  # a reference at random is wrong by 0.17 on average
     new = {}

@@ -1,4 +1,4 @@
-"""Markets: what cannot be one, those sampled from a trace; plans: each constraint broken once, and what they earn."""
+"""Markets: invalid ones, and those sampled from a trace. Plans: each constraint broken once, and their revenue."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def of(*schedules: Schedule, market: Any = M) -> list[str]:
 
 
 def changed(one: Any, **changes: Any) -> Any:
-    """With other values; lists become arrays."""
+    """Replace values; lists become arrays."""
     return dataclasses.replace(one, **{k: np.array(v) if isinstance(v, list) else v for k, v in changes.items()})
 
 

@@ -1,4 +1,4 @@
-"""The offline optimum, against trying everything."""
+"""The offline optimum, compared with exhaustive search."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from papers.market.optimum import optimum
 
 
 def naive(m: Market, job: int, workers: IntArray, ps: IntArray) -> float:
-    """Best revenue of this job and the later ones on what is free: every start, host, and number on every server."""
+    """Best revenue of this job and the later ones on free resources: every start, host, and number on every server."""
     if job == len(m.jobs):
         return 0.0
     best = naive(m, job + 1, workers, ps)

@@ -1,4 +1,4 @@
-"""Agents: what they foresee of their apps and report, worked out by hand; and what the arbiter can place."""
+"""Agents: their forecasts and reports, worked out by hand; and placements of the arbiter."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def alone(one: App, *machines: int) -> tuple[Arbiter, Agent]:
 
 
 def outlook(agent: Agent, now: float) -> tuple[list[Phase], list[Phase]]:
-    """What is left of an app, and the whole of it, as far as its agent can tell."""
+    """Remaining and whole work of an app, as far as its agent can tell."""
     agent.learn(now)
     left, total = ([Phase(int(jobs), float(work)) for jobs, work in t] for t in foresight.outlook(agent.book, now))
     return left, total
@@ -60,10 +60,10 @@ def test_time_that_phases_take() -> None:
 
 
 def test_outlook() -> None:
-    """Of four long jobs, of which the last will win.
+    """An app of four long jobs, of which the last will win.
 
     At first it is as long as the tuner allows: 4 * 2 epochs, 2 * 2, and 4, of a minute. There are two gangs. At 60 s
-    two jobs have had an epoch, at 90 s half of the last one of the rung is left; at 120 s the others begin; at 300 s
+    two jobs have had an epoch. At 90 s half of the last one of the rung is left. At 120 s the others begin. At 300 s
     the next rung of jobs 2 and 3 has had one epoch each.
     """
     total = [Phase(4, 480.0), Phase(2, 240.0), Phase(1, 240.0)]
@@ -92,7 +92,7 @@ def curve(floor: float, epochs: int) -> np.ndarray:
 
 
 def test_estimates_are_made_of_losses_seen() -> None:
-    """Of the job that looks best, and of what it has shown; a new one when its curve has grown by a quarter."""
+    """Estimates use the best job's losses so far; they are made anew when its curve has grown by a quarter."""
     tuner = Tuner(first=40, eta=2, tolerance=1e-3, longest=80)
     one = app("a", [curve(0.9, 40), curve(0.2, 60)], tuner=tuner)
     agent = Agent(0, one, 0.0, 0)
@@ -109,7 +109,7 @@ def test_estimates_are_made_of_losses_seen() -> None:
 
 
 def test_errors_are_bounded() -> None:
-    """What is left is wrong by up to this part either way, by another one for every new estimate."""
+    """The rest is wrong by up to this part either way, by another part for every new estimate."""
     one, error, ratios = app("a", [curve(0.2, 60)], tuner=Tuner(4, 2, 1e-4, 80)), 0.9, []
     for seed in range(40):
         agent, honest = Agent(0, one, error, seed), Agent(0, one, 0.0, seed)
@@ -174,7 +174,7 @@ def test_rho_with_counts_what_it_holds() -> None:
 
 @pytest.mark.parametrize("model, moves", [("vgg16", True), ("inception-v3", False)])
 def test_who_suffers_from_being_spread_is_moved_together(model: str, moves: bool) -> None:
-    """Once there is room on one machine; if there is none, it goes on where it is."""
+    """It moves once there is room on one machine; otherwise it stays where it is."""
     arbiter = arbiter_of(workload([app("a", [10], gang=2, model=model)], 2, 1, 1))
     agent = arbiter.agents[0]
     arbiter.give(agent, "spread")
@@ -192,7 +192,7 @@ def test_who_suffers_from_being_spread_is_moved_together(model: str, moves: bool
 
 
 def packs(free: tuple[int, ...], local: list[int]) -> bool:
-    """Whether lots of these sizes can be placed on one machine each, by trying it all."""
+    """Return true if lots of these sizes can be placed on one machine each, by trying everything."""
     return not local or any(
         gpus >= local[0] and packs((*free[:m], gpus - local[0], *free[m + 1 :]), local[1:])
         for m, gpus in enumerate(free)

@@ -1,4 +1,4 @@
-"""What each policy gives, by hand: who bids, who pays, what a lie changes; the auction against all combinations."""
+"""Grants of each policy, by hand: bidders, payments, lies; the auction compared with all combinations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_optimus_prefers_what_scales() -> None:
 
     Throughput gained for each GPU: a, VGG16 on 4 GPUs, 4**-0.15 = 0.81, spread 0.41; b, ResNet50 on 4, 4**-0.05 = 0.93,
     spread 0.75; c, VGG16 on 2, 2**-0.15 = 0.90. So b goes first; then the large machine is taken and c is better than
-    b, and nobody else's gang fits. Without c, b has both.
+    b, and no other gang fits. Without c, b has both.
     """
     apps = [app("a", [5], gang=4), app("b", [5] * 2, gang=4, model="resnet50"), app("c", [5], gang=2)]
     assert decided(arbiter_of(workload(apps, 4, 2, 2)), "optimus") == [0, 1, 1]
@@ -60,7 +60,7 @@ def test_slaq() -> None:
 
 
 def test_strawman() -> None:
-    """It believes what apps report: the one with the larger rho gets all that it wants."""
+    """It believes the apps' reports: the one with the larger rho gets all that it wants."""
     for lies, expected in (({}, [4, 0]), ({1: 2.0}, [0, 4])):
         arbiter = arbiter_of(workload([app("a", [10] * 4), app("b", [10] * 4, arrival=600.0)], 4), lies=lies)
         arbiter.now = 1200.0
@@ -92,10 +92,10 @@ def test_bad_names_and_parameters(name: str, parameters: dict[str, Any], said: s
 
 @pytest.mark.parametrize("policy", [*POLICIES, "themis, f = 0"])
 def test_whom_a_lie_helps(policy: str) -> None:
-    """Who reports a larger rho gets into the auction more often, or gets GPUs at once; it ends earlier.
+    """An app that reports a larger rho gets into the auction more often, or gets GPUs at once; it ends earlier.
 
-    Elsewhere the tables are the same, byte by byte: who asks for no rho cannot be lied to, and with f = 0 it only
-    matters how much more a bidder's rows are worth than nothing.
+    Elsewhere the tables are the same, byte by byte. A policy that asks for no rho cannot be lied to, and with f = 0 it
+    only matters how much more a bidder's rows are worth than nothing.
     """
     name, _, all_bid = policy.partition(",")
     crowded = sample_workload(8, 2.0, 6, np.array([4, 4, 2, 2]))
@@ -231,7 +231,7 @@ def test_winners_and_payments_are_those_of_all_combinations(seed: int) -> None:
 
 
 def test_products_of_many_values_neither_vanish_nor_overflow() -> None:
-    """Where all want one lot, those with the largest ratios win and pay for the first that does not.
+    """If all want one lot, those with the largest ratios win and pay for the first loser.
 
     A value may be so much larger than nothing that their ratio is no float.
     """

@@ -1,4 +1,4 @@
-"""Simulations of apps: against a second simulator, what holds whatever the policy, sharing incentive, and by hand."""
+"""Simulations of apps: compared with a second simulator, laws for every policy, sharing incentive, and by hand."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def drawn(seed: int) -> tuple[AppTrace, float]:
 @pytest.mark.parametrize("policy", ["tiresias", "astraea"])
 @pytest.mark.parametrize("seed", range(12))
 def test_same_as_a_second_simulator(seed: int, policy: str) -> None:
-    """Every lease begins and ends at the same time, and so much of each app's was lost to checkpoints."""
+    """Every lease begins and ends at the same time, and each app lost the same time to checkpoints."""
     w, term = drawn(seed)
     term = min(term, 3600.0) if policy == "astraea" else term
     result = simulate(w, get_policy(policy), lease_term=term)
@@ -68,7 +68,7 @@ def simulated(policy: str, seed: int, lease_term: float) -> Result:
 @pytest.mark.parametrize("seed, term", [(0, 900.0), (1, 200.0), (2, np.inf)])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_what_is_conserved(policy: str, seed: int, term: float) -> None:
-    """Free and held GPUs of each machine are those that it has, at every decision.
+    """At every decision, free and held GPUs of each machine add up to its GPUs.
 
     GPU-time of the leases is what each app attained: its work, spread gangs slower, and its overhead. All leases begin
     at rounds and none lasts beyond its term, rounded up; no app is quicker than alone on everything.
@@ -145,7 +145,7 @@ def test_the_timeline_is_made_of_the_leases(policy: str) -> None:
 
 
 def test_errors_hang_on_the_seed() -> None:
-    """Themis decides by estimates, so that another seed of their errors is another run; Tiresias asks for none."""
+    """Themis decides by estimates, so another seed of their errors gives another run; Tiresias uses none."""
 
     for policy, error, is_same in (("themis", 0.9, False), ("themis", 0.0, True), ("tiresias", 0.9, True)):
         one, other = (simulate(sampled(), get_policy(policy), error=error, seed=seed) for seed in (0, 1))
@@ -235,12 +235,12 @@ def test_one_app_alone_by_hand(policy: str) -> None:
 
 
 def test_a_preempted_job_by_hand() -> None:
-    """Two apps take turns on one GPU: checkpoints, restarts, and who lost the GPU how often.
+    """Two apps take turns on one GPU: checkpoints, restarts, and losses of the GPU.
 
     Leases of 60 s, Tiresias. At 60 s apps a and b have held it for 60 s and not at all: b runs until 120 s. Then both
     have had as much, and a came first: ready at 145 s, it has 25 of its 120 s left at 180 s. b is next, ready at 205 s,
-    with 25 s left at 240 s. Again a: ready at 265 s, it is done at 290 s. b goes on at 300 s; its lease ended a minute
-    ago, so it restarts too: ready at 325 s, done at 350 s.
+    with 25 s left at 240 s. Again a: ready at 265 s, it is done at 290 s. b continues at 300 s; its lease ended a
+    minute ago, so it restarts too: ready at 325 s, done at 350 s.
     """
     w = workload([app("a", [2]), app("b", [2])], 1)
     jobs = simulate(w, get_policy("tiresias"), lease_term=60.0).jobs

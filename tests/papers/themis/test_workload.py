@@ -62,8 +62,8 @@ def test_no_workload(apps: list[App], machines: list[Any], said: str) -> None:
 def test_course_by_hand() -> None:
     """Four jobs of 1, 7, 3 and 5 epochs of 10 s in rungs that end after 2 and 4 epochs.
 
-    The first rung is 1 + 2 + 2 + 2 epochs. Jobs 0 and 1 go on; job 0 has converged, so the second rung is the 2 epochs
-    of job 1, whose other 3 are the last rung. A rung of jobs that have all converged is there and needs no work.
+    The first rung is 1 + 2 + 2 + 2 epochs. Jobs 0 and 1 continue; job 0 has converged, so the second rung is the 2
+    epochs of job 1, whose other 3 are the last rung. A rung of jobs that have all converged exists and needs no work.
     """
     losses = [0.5], [0.7, 0.4, 0.35, 0.3, 0.3, 0.3, 0.3], [1.0, 0.9, 0.1], [0.9, 0.8, 0.2, 0.2, 0.2]
     four = app(*losses, epoch=10.0, tuner=Tuner(first=2, longest=10))
@@ -133,7 +133,7 @@ def test_apps() -> None:
 
 
 def test_losses_of_jobs() -> None:
-    """Mostly from 20 to 100 epochs, far apart within an app; 1 % of noise.
+    """Lengths are mostly 20 to 100 epochs, far apart within an app, with 1 % of noise.
 
     Second differences late in training are noise, with weights 1, -2, 1.
     """
@@ -166,7 +166,7 @@ def test_arrivals() -> None:
 
 
 def test_what_an_app_depends_on() -> None:
-    """On the seed and its number: not on the contention, nor on how many there are, and arrivals keep their rhythm."""
+    """An app depends on seed and number only, not on contention or the number of apps; arrivals keep their rhythm."""
     calm, busy, more, other = (
         sample_workload(apps, contention, seed)
         for apps, contention, seed in ((20, 0.5, 3), (20, 2.0, 3), (40, 2.0, 3), (20, 0.5, 4))
@@ -221,13 +221,13 @@ def test_estimates_of_any_losses(losses: FloatArray, longest: int, factor: float
 
 
 def test_losses_that_do_not_fall_tell_nothing() -> None:
-    """Too few, all alike, or rising: the job may go on to the end."""
+    """With too few, equal or rising losses the job may run to its end."""
     for losses in ([], [3.0, 2.999], [0.1] * 3, [0.3] * 12, [*np.linspace(0.3, 0.7, 50)], [1.0, 1.0, 5.0, 5.0]):
         assert estimated_length(np.array(losses), Tuner(longest=77)) == 77.0, losses
 
 
 def plain_estimate(losses: FloatArray, tuner: Tuner) -> float:
-    """As the docstring says it: each power of one fine grid, a library's least squares, an epoch after the other."""
+    """Do what the docstring says: each power of one fine grid, a library's least squares, one epoch after the other."""
     epochs = np.arange(1.0, len(losses) + 1)
     best = (float(((losses - losses.mean()) ** 2).sum()), 0.0, 1.0)
     for power in np.arange(0.05, 3.0005, 0.002):
@@ -246,7 +246,7 @@ def plain_estimate(losses: FloatArray, tuner: Tuner) -> float:
 
 @pytest.mark.parametrize("noise", [0.0, 0.1, 0.4])
 def test_the_fit_is_the_best_one(noise: float) -> None:
-    """Against a plain twin, up to the steps of its grid; much noise gives curves of several local bests.
+    """Compare the fit with a plain twin, up to the steps of its grid; much noise gives several local optima.
 
     Without noise it is the true length.
     """

@@ -1,4 +1,4 @@
-"""What errors of estimates and other lease terms cost: workloads, grids and tables."""
+"""Costs of errors of estimates and of other lease terms: workloads, grids and tables."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_every_run_of_the_grid_is_what_its_row_says() -> None:
 
 
 def test_tables_by_hand() -> None:
-    """Ratios are over true times within a seed; learned sources stand apart, and who is ahead is counted."""
+    """Ratios are over true times within a seed; learned sources are apart, and schedulers ahead are counted."""
     rows = [
         ("astraea", 0, "nothing", 90.0, 0.3), ("allox", 0, "0 %", 100.0, 0.2), ("allox", 1, "0 %", 200.0, 0.1),
         ("allox", 1, "50 %", 230.0, 0.4), ("allox", 0, "50 %", 110.0, 0.15), ("themis", 1, "history", 60.0, 0.5),

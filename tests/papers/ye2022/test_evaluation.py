@@ -1,4 +1,4 @@
-"""The evaluation's workloads, grids and readings: what is simulated, for whom, and who knows what."""
+"""The evaluation's workloads, grids and readings: runs, schedulers, and their knowledge."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_differences_are_paired_within_a_seed() -> None:
 
 
 def identity(run: Run) -> str:
-    """All that decides a run; the ladder keeps less of it."""
+    """Everything that decides a run; the ladder stores less of its result."""
     return dataclasses.replace(run, kept=None).key
 
 

@@ -1,4 +1,4 @@
-"""Workloads that reverse an ordering: they do so by the engine and by the textbook, and nothing of them can go."""
+"""Workloads that reverse an ordering: in the engine and in the textbook, and no part of them can be removed."""
 
 from __future__ import annotations
 

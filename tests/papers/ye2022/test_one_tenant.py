@@ -79,7 +79,7 @@ def test_jobs_of_one_tenant_ask_for_more() -> None:
 
 
 def test_gains_by_hand() -> None:
-    """There is room for all: who over-claims is done sooner, and nobody else is later."""
+    """There is room for all: a tenant that over-claims is done sooner, and no other is later."""
     trace, keys = three_tenants(), {"seed": 0, "tenant": "b"}
     results = [simulate(t, Cluster(4, 8), "fifo") for t in (trace, over_claimed(trace, "b", 8))]
     rows = [

@@ -1,4 +1,4 @@
-"""The leaderboard of a public workload: who is in it, which runs it shares, and what its picture says."""
+"""The leaderboard of a public workload: its policies, the runs that it shares, and its picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ASTRAEA as written and as released: the variants, the drawn example, and what is measured of each."""
+"""ASTRAEA from the paper and as released: the variants, the drawn example, and their measures."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_four_jobs_part_where_a_new_one_may_take_a_young_lease() -> None:
 def test_the_example_mended_and_with_the_neighbour_skipped() -> None:
     """The new job, there at 15.5 min, waits until all leases end again at 30 min; or it takes over from B.
 
-    B stands behind A: its lease ends at 16 min, when the new job is there; C stands behind A at 30 min.
+    B is behind A: its lease ends at 16 min, when the new job is there; C is behind A at 30 min.
     """
     mended, skipped = example(False), example(True)
     assert leases(mended) == [
@@ -101,7 +101,7 @@ def test_the_example_mended_and_with_the_neighbour_skipped() -> None:
 
 
 def test_changes_and_the_walk_are_compared_within_each_seed() -> None:
-    """Only runs without overheads of the release count, and what differs is skipped minus mended."""
+    """Only runs of the release without overheads count; the difference is skipped minus mended."""
     table = pd.DataFrame({"variant": [WRITTEN, "b"] * 2, "seed": [0, 0, 1, 1], "jct": [10.0, 9.0, 100.0, 110.0]})
     assert changes(table, {"jct": "JCT"}).loc["b", "JCT"] == "+0.0 % (1 of 2)"
     assert changes(table.assign(jct=[0.0, 9.0, 100.0, 110.0]), {"jct": "JCT"}).loc["b", "JCT"] == "–"
@@ -172,7 +172,7 @@ def test_synchrony_of_whole_minutes() -> None:
 
 @pytest.mark.exhaustive
 def test_staggering_does_what_the_skipped_neighbour_does(shared: Path) -> None:
-    """On the authors' workload, whose times are whole minutes: fewer losses by either, little more by both."""
+    """On the authors' workload, whose times are whole minutes, either rule reduces losses, both little more."""
     trace = read_trace(shared / "reference" / "chrSLO.input.csv.gz", format="tiresias-csv", time_unit="s")
     assert not (trace.submit_time % 60).any() and not (trace.duration % 60).any()
     loss = {}

@@ -1,4 +1,4 @@
-"""Tables and pictures of the evaluation: what is measured of a run, or of what is kept of it, and what is shown."""
+"""Tables and pictures of the evaluation, from whole runs and from their stored columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from astraea.core.units import DAY, HOUR
 from astraea.experiments.archive import pack, reduced, unpack
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
-from papers.ye2022 import burst, characterize, one_tenant, pictures, released
+from papers.ye2022 import burst, characterize, one_tenant, pictures, released, time_pictures
+from papers.ye2022.beside_astraea import against_astraea
 from papers.ye2022.evaluation import load_workload, run_of, size_grid
 from papers.ye2022.readings import PAPERS, PROGRAM, READINGS
 from papers.ye2022.tables import (
@@ -176,6 +177,28 @@ def test_a_whisker_beyond_the_panel_has_a_sign() -> None:
     for ax in fig.axes[:2]:
         drawn = sorted(float(line.get_xdata()[0]) for line in ax.lines if len(line.get_xdata()))
         assert drawn == pytest.approx([10, 20, 31, 44.6])
+
+
+def test_changes_from_astraea_are_within_a_seed() -> None:
+    ours = {"average_jct": 100.0, "average_slowdown": 2.0, "sharing_loss": 0.1, "tenant_below_99": 0.2}
+    theirs = {"average_jct": 110.0, "average_slowdown": 9.0, "sharing_loss": 0.3, "tenant_below_99": 0.1}
+    rows = [
+        {"scheduler": name, "seed": seed} | {c: x * (1 + (seed and c[:7] == "average")) for c, x in values.items()}
+        for name, values in (("astraea", ours), ("themis", theirs))
+        for seed in (0, 1)
+    ]
+    fig = against_astraea(pd.DataFrame(rows), "")
+    marks = [[line.get_xdata()[0] for line in ax.get_lines() if line.get_marker() == "P"] for ax in fig.axes]
+    assert [x for found in marks for x in found] == pytest.approx([0.1, 20, -10])  # parts, points
+    assert [text.get_text() for text in fig.axes[1].texts] == ["350 %"]  # beyond the axis
+    assert all(ax.get_xlim()[0] < 0 < ax.get_xlim()[1] for ax in fig.axes)
+
+
+def test_the_time_of_jobs_adds_up() -> None:
+    figures = {"average_jct": 100.0, "average_queueing_delay": 30.0, "overhead_share": 0.1, "preemptions_per_job": 1.0}
+    fig = time_pictures.overheads(pd.DataFrame([{"scheduler": "astraea", "seed": 0, **figures}]))
+    parts = [patch.get_width() for patch in fig.axes[0].patches]
+    assert parts == pytest.approx([60, 30, 10])  # running, waiting, checkpoints and restarts
 
 
 def same(a: Any, b: Any) -> None:

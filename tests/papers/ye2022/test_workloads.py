@@ -1,4 +1,4 @@
-"""Statistics of a workload and of its waiting by hand, what Fig 4 shows, and published beside synthetic ones."""
+"""Statistics of a workload and its waits by hand, Fig 4, and published values beside synthetic ones."""
 
 from __future__ import annotations
 

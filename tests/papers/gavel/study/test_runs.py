@@ -1,4 +1,4 @@
-"""Gavel's evaluation: its grids, the jobs that are drawn for them, what is told of placement, and what is kept."""
+"""Gavel's evaluation: its grids, their jobs, knowledge of placement, and stored columns."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_who_is_told_nothing_takes_the_wrong_ones():
 
 
 def test_shared_capacity_leaves_nothing_to_decide():
-    """One type twice with all GPUs each is more than the cluster has, and still nobody asks for the slower one."""
+    """One type twice with all GPUs each is more than the cluster has, and still no job asks for the slower one."""
     split = TWO.by_placement()
     problem = moment([split.alone("close", 2), split.alone("close", 1)], [4, 4], scale_factor=np.array([2, 1]))
     assert answer("las-het", problem).alone[0, 1] == 0

@@ -1,4 +1,4 @@
-"""Gavel's evaluation: policies that are asked directly, what is measured, tables and pictures."""
+"""Gavel's evaluation: policies called directly, measures, tables and pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The market's tables and pictures, at the smallest scale: shapes, and what must be exactly so."""
+"""The market's tables and pictures at the smallest scale: shapes and exact values."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_the_notebooks_compute_nothing_beside_their_grids(cache: Path, monkeypat
 
 
 def test_a_plan_is_made_once_and_by_no_code_of_tables() -> None:
-    """What several tables read is one run: every plan of the default point is among those of Fig 4."""
+    """Tables share runs: every plan of the default point is among those of Fig 4."""
     known = [run.key for run in plans("philly", "small", "Fig 4").runs]
     assert len(set(known)) == len(known)
     for figure in ("Fig 7", "Fig 9", "Fig 12"):

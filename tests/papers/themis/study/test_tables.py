@@ -41,7 +41,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def test_summary_of_two_apps_by_hand() -> None:
-    """Every figure, from numbers that tell them apart."""
+    """Every figure, from distinct numbers."""
     columns = {
         "finish_time_fairness": [1.0, 1.5], "attained_service": [3600.0, 10800.0], "work": [3600.0, 5400.0],
         "placement": [1.0, 0.5], "jct": [100.0, 300.0], "rho_job": [0.9, 0.96], "end_time": [100.0, 700.0],
@@ -57,7 +57,7 @@ def test_summary_of_two_apps_by_hand() -> None:
 
 
 def test_nothing_is_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `make figures` computes beforehand is all that is read; equal cells of different tables are one run."""
+    """Tables read only what `make figures` computes beforehand; equal cells of different tables are one run."""
     runs = tables.themis_grid("", "small").runs
     assert len({run.key for run in runs}) < 0.7 * len(runs)
     refuse = lambda missing, *_: pytest.fail("a table computed something") if missing else None  # noqa: E731
@@ -95,7 +95,7 @@ def test_comparison() -> None:
 
 
 def test_the_usual_point_is_the_same_in_every_table() -> None:
-    """Whatever is varied, the run in the middle is that of the comparison, to the last bit."""
+    """In every variation, the run in the middle is the one of the comparison, to the last bit."""
     runs = sweep_table("comparison", "small").set_index(["scheduler", "trial"])
     variants = sweep_table("variants", "small")
     usual = variants[(variants["variant"] == "as it is") & (variants["contention"] == 1.0)]
@@ -137,7 +137,7 @@ def test_lies() -> None:
 
 
 def test_the_auction_keeps_its_promises() -> None:
-    """No counter-example to what it promises, and some to what it does not."""
+    """No counter-example to its promises, and some to other properties."""
     table = properties_table("small")
     assert table["property"].tolist() == list(PROPERTIES)
     assert (table["instances"] == SMALL.instances).all()
@@ -147,7 +147,7 @@ def test_the_auction_keeps_its_promises() -> None:
 
 
 def test_brute_force_notices_what_is_not_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An auction that gives nothing to anybody is found out wherever something could be won."""
+    """An auction that gives nothing is detected wherever something could be won."""
     cases = [auctions.random_case(seed) for seed in range(60)]
     best = [bool(auction(*case).row.any()) for case in cases]
     nothing = lambda bids, _: Outcome(np.zeros(len(bids), np.int64), np.ones(len(bids)))  # noqa: E731
@@ -194,7 +194,7 @@ def test_the_example_by_hand() -> None:
 
 
 def test_only_who_has_nothing_is_in_need() -> None:
-    """Then nothing is 10 T_isolated later, and all else as it is; whoever holds a gang bids as ever."""
+    """Only the value of nothing changes, to 10 T_isolated later; an app that holds a gang bids as before."""
     arbiter, agents = random_offer(3)
     for agent in agents:
         (plain, _), (needy, _) = bid(arbiter, agent), bid_in_need(arbiter, agent)
@@ -205,7 +205,7 @@ def test_only_who_has_nothing_is_in_need() -> None:
 
 
 def test_losers_get_what_is_left() -> None:
-    """With everybody bidding, nobody is outside of the auction: as it is GPUs stay free, else they do not."""
+    """If every app bids, none is outside of the auction; GPUs then stay free, otherwise they do not."""
     free = []
     for decide in (themis, VARIANTS["leftovers for losers too"]):
         free.append(0)

@@ -1,4 +1,4 @@
-"""Fig 9 with measured overheads: the committed measurements, what is simulated with them, and the picture."""
+"""Fig 9 with measured overheads: the committed measurements, simulations with them, and the picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs whose service spreads more or less, and who is ahead on them."""
+"""Jobs with more or less spread of service, and the leading schedulers on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured on a real Slurm beside its simulation, by hand and as stored, and the nodes that Slurm takes."""
+"""Measurements on a real Slurm beside their simulation, by hand and as stored, and the nodes that Slurm takes."""
 
 from __future__ import annotations
 

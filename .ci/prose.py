@@ -1,0 +1,138 @@
+"""Check the prose of documents, notebooks and docstrings: `make lint`, or `python .ci/prose.py PATH ...`.
+
+Checks long sentences, forbidden first words and words of this house. The rules are explained in CONTRIBUTING.md.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LONGEST = 35
+"""Words that a sentence may have."""
+
+DOCUMENTS = (
+    *("*.md", "docs/**/*.md", "bench/*.md", "data/*.md", "figures/*.md"),
+    *("notebooks/*.ipynb", "notebooks/solutions/*.ipynb"),
+    *(f"{folder}/**/*.py" for folder in ("astraea", "papers", "verification", "bench", "tests", "docs", ".ci")),
+)
+LATER = (
+    *("README.md", "data/findings.md", "figures/*.md", "notebooks/**/*.ipynb"),
+    *("astraea/**/*.py", "papers/**/*.py"),
+)
+"""Files that are not checked yet."""
+
+HEADLESS = {"who", "whoever", "what", "whatever", "whether", "as", "how", "of", "where", "when", "which"}
+"""First words that a docstring may not have."""
+
+WORDS = {
+    r"hangs? on": "depends on",
+    r"stands?(?! (?:for|in for|still)\b)": "is, or another verb",
+    r"(?:by|to) the letter": "strictly, literally",
+    r"as measured(?! (?:by|on|in|with|from)\b)": "the authors' program",
+    r"by (?:its|their)(?: own)? papers?": "from the papers",
+    r"set(?:s|ting)? aside": "excluded, excludes",
+    r"pending time": "wait",
+    r"delay jobs": "early leases",
+    r"(?:is|are) none of them": "is not one of them",
+    r"all the same(?= *[.,;])": "anyway",
+    r"(?:goes|go|gets|get|got) on(?= *[.,;])": "continues, makes progress",
+    r"what of (?:the|a|an|its|their)": "name the thing",
+}
+"""Words of this house, with plain ones."""
+
+BEFORE = r"(?:^|(?<=[.;:] ))"
+PATTERNS = {
+    **{re.compile(rf"\b{word}\b", re.IGNORECASE): better for word, better in WORDS.items()},
+    re.compile(rf"{BEFORE}[Ww]ho(?:ever)?(?= +\w)(?![^.]*\?)"): "say which people: users who ...",
+}
+
+
+def plain(text: str) -> str:
+    """Return Markdown with a word for each piece of code or formula, and without pictures, links, marks and HTML."""
+    blocks = r"^(```|~~~|\$\$).*?^\1|<!--.*?-->|\$\$.*?\$\$"
+    text = re.sub(blocks, lambda m: "\n" * m[0].count("\n"), text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"(`+)[^`]+?\1|(?<!\\)\$[^$\n]+(?:\n[^$\n]+)?\$", lambda m: "code" + "\n" * m[0].count("\n"), text)
+    text = re.sub(r"!\[[^\]]*\]\([^)]*\)", lambda m: "\n" * m[0].count("\n"), text)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    return re.sub(r"</?\w[^>]*>", lambda m: " " + "\n" * m[0].count("\n"), re.sub(r"\*(?! )", "", text))
+
+
+def paragraphs(text: str) -> Iterator[tuple[int, str]]:
+    """Yield line number and text of each paragraph, item of a list, heading and cell of a table."""
+    at, lines, alone = 1, list[str](), False
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        line = re.sub(r"^(\s*>)+", "", line).rstrip()
+        begins = alone or re.match(r"\s*(?:[-+#:|>]|\* |\d+\.\s|\.\. |[\w*., ]+ : |\S.*\S {2,}\S)", line)
+        alone = bool(re.match(r"\s*(?:-+$|[\w*., ]+ : )", line))  # in a docstring: an underline, a name with its type
+        if (begins or not line.strip()) and lines:
+            yield at, " ".join(lines)
+            lines = []
+        if line.lstrip().startswith("|"):
+            yield from ((number, cell.strip()) for cell in re.split(r"(?<!\\)\|", line) if cell.strip(" :-"))
+        elif line.strip():
+            at, lines = at if lines else number, [*lines, re.sub(r"^\s*(?:[-+*]|#+|\d+\.)\s+", "", line).strip()]
+
+
+def prose_problems(text: str) -> Iterator[tuple[int, str]]:
+    """Yield line number and message for each problem of a text in Markdown."""
+    for at, paragraph in paragraphs(plain(text)):
+        for sentence in re.split(r"(?<=[.?!])[)\"']*\s+(?=\S)|:\s+(?=[A-Z])", paragraph):
+            words = len(re.findall(r"\w[\w'.,/-]*", sentence))
+            if words > LONGEST:
+                yield at, f"{words} words in a sentence, at most {LONGEST}: {sentence[:60]} ..."
+        for pattern, better in PATTERNS.items():
+            yield from ((at, f'"{found[0]}": {better}') for found in pattern.finditer(paragraph))
+
+
+def docstring_problems(text: str) -> Iterator[tuple[int, str]]:
+    """Yield line number and message for each problem of the docstrings of a module."""
+    tree = ast.parse(text)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, documented)]
+    attributes = [body for node in bodies for body in ([x] for x in node[1:])]  # strings below what they describe
+    for first in (body[0] for body in (*bodies, *attributes) if body):
+        if not (isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)):
+            continue
+        docstring = first.value.value
+        if isinstance(docstring, str) and docstring.strip():
+            word = re.split(r"\W", docstring.split()[0])[0]
+            if word.lower() in HEADLESS:
+                yield first.lineno, f'a docstring begins with "{word}": begin with a verb or a noun'
+            yield from ((first.lineno + at - 1, told) for at, told in prose_problems(docstring))
+
+
+def problems(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield place and message for each problem of a file."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        for number, cell in enumerate(json.loads(text)["cells"], 1):
+            if cell["cell_type"] == "markdown":
+                yield from ((f"cell {number}, line {at}", x) for at, x in prose_problems("".join(cell["source"])))
+    else:
+        check = docstring_problems if path.suffix == ".py" else prose_problems
+        yield from ((str(at), told) for at, told in check(text))
+
+
+def main() -> None:
+    """Print the problems of the files that are given, or of all, and fail if there are any."""
+    given = [Path(name).resolve() for name in sys.argv[1:]]
+    paths = given or [path for glob in DOCUMENTS for path in sorted(ROOT.glob(glob)) if ".ipynb_" not in str(path)]
+    later = {path for glob in LATER for path in ROOT.glob(glob)} if not given else set()
+    found = [
+        f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}:{place}: {told}"
+        for path in dict.fromkeys(paths)
+        if path not in later
+        for place, told in problems(path)
+    ]
+    print(*found, f"prose: {len(found)} problems in {len(set(paths) - later)} files", sep="\n")
+    sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""The gallery as a research object: which notebook made each file, from which traces and which code.
+
+The form is RO-Crate 1.3: <https://w3id.org/ro/crate/1.3>.
+"""
+
+from __future__ import annotations
+
+import json
+import mimetypes
+import os
+import subprocess
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from rocrate.model.contextentity import ContextEntity
+from rocrate.rocrate import ROCrate
+
+import astraea
+from astraea.traces.named import FETCHED
+from astraea.traces.sources import SOURCES
+from astraea.traces.synthetic import SYNTHETIC
+from papers import ROOT
+from papers.gallery.captions import EVERY, OWN_WORKLOADS, Entry
+
+NAME: Final = "ro-crate-metadata.json"
+"""File with the metadata, beside the pages."""
+
+LICENCE: Final = "https://creativecommons.org/licenses/by/4.0/"
+"""Licence of the figures and their text."""
+
+_FORMS: Final = {".md": "text/markdown", ".csv": "text/csv"}
+
+
+def write_crate(folder: Path, command: str, scale: str) -> Path:
+    """Describe every file of a finished gallery in its ``ro-crate-metadata.json``, and return the path of that file.
+
+    Each file has its size and SHA-256; each notebook is an action with the code and the traces that it used, and with
+    the files that it wrote. The date and the commit are those of the checkout's last commit, where there is one.
+    """
+    crate = ROCrate()
+    commit, date = _last_commit()
+    crate.name = "Figures, tables and verdicts of Astraea"
+    crate.description = (
+        f"What `{command}` writes at the scale `{scale}`: figures of papers on fair schedulers for GPU clusters, made "
+        "anew, with the numbers behind them and a verdict on each published statement."
+    )
+    crate.datePublished = date
+    crate.license = _add(crate, LICENCE, "CreativeWork", "CC BY 4.0", description="Licence of text and figures.")
+    people = _add(crate, "#contributors", "Organization", "The Astraea contributors", url=_url(folder, "CITATION.cff"))
+    crate.creator = crate.publisher = people
+    code = _add(
+        crate, "#astraea", "SoftwareApplication", "Astraea", version=astraea.__version__,
+        url=_url(folder, "README.md"), description="Simulator, schedulers and the papers' experiments.",
+        **({"identifier": commit} if commit else {}),
+    )  # fmt: skip
+    written = [path for path in sorted(folder.iterdir()) if path.is_file() and path.name != NAME]
+    files = {path.name: _file(crate, path) for path in written}
+    for name in sorted({entry.notebook for entry in EVERY if entry.notebook}):
+        entries = [entry for entry in EVERY if entry.notebook == name]
+        results = [path for path in written if any(entry.has(path.stem.partition("_")[0]) for entry in entries)]
+        if results:
+            traces = [_trace(crate, folder, trace) for trace in _traces(name, results)]
+            used = [code, _notebook(crate, folder, name), *traces]
+            action = _add(crate, f"#run-{name}", "CreateAction", f"Run notebook {name}", instrument=used[1],
+                          description=_about(entries), object=used)  # fmt: skip
+            action["result"] = [files[path.name] for path in results]
+            crate.root_dataset.append_to("mentions", action)
+    crate.metadata.write(folder)
+    return folder / NAME
+
+
+def _add(crate: ROCrate, id: str, kind: str, name: str, **about: Any) -> ContextEntity:
+    """Add what is described and lies outside the folder; what was added before stays as it is."""
+    known: ContextEntity | None = crate.get(id)
+    return known or crate.add(ContextEntity(crate, id, {"@type": kind, "name": name, **about}))
+
+
+def _file(crate: ROCrate, path: Path) -> Any:
+    content = path.read_bytes()
+    about = {"sha256": sha256(content).hexdigest(), "contentSize": str(len(content)), "name": path.name,
+             "description": _title(path)}  # fmt: skip
+    kind = _FORMS.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return crate.add_file(path, path.name, properties={**about, "encodingFormat": kind})
+
+
+def _title(path: Path) -> str:
+    figure, _, trace = path.stem.partition("_")
+    titles = [entry.title for entry in EVERY if entry.has(figure)]
+    return f"{titles[0]}{f', {trace}' if trace else ''}" if titles else path.stem
+
+
+def _about(entries: Sequence[Entry]) -> str:
+    return "; ".join(entry.title for entry in entries)
+
+
+def _notebook(crate: ROCrate, folder: Path, name: str) -> ContextEntity:
+    path = f"notebooks/{name}.ipynb"
+    digest = sha256((ROOT / path).read_bytes()).hexdigest()
+    return _add(crate, f"#{path}", "SoftwareApplication", path, sha256=digest, version=astraea.__version__,
+                url=_url(folder, path))  # fmt: skip
+
+
+def _url(folder: Path, path: str) -> str:
+    return Path(os.path.relpath(ROOT / path, folder)).as_posix()
+
+
+def _traces(notebook: str, results: Sequence[Path]) -> list[str]:
+    """Name the traces of a notebook's results, if it takes traces at all."""
+    known = (*SYNTHETIC, *FETCHED)
+    return [t for t in known if notebook not in OWN_WORKLOADS and any(p.stem.partition("_")[2] == t for p in results)]
+
+
+def _trace(crate: ROCrate, folder: Path, trace: str) -> ContextEntity:
+    if trace in SYNTHETIC:
+        of = "papers/ye2022/generator.toml"
+        digest = {"sha256": sha256((ROOT / of).read_bytes()).hexdigest()}
+        about = f"Synthetic trace, drawn from the published statistics in {of}, whose SHA-256 is given."
+    else:
+        record = folder / f"made_{trace}.json"
+        known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+        digest = {"sha256": known["trace_sha256"]} if known else {}
+        source = SOURCES[FETCHED[trace]]
+        about = f"{source.title}. Not part of the project: `make data` downloads it. The SHA-256 is that of its jobs."
+    return _add(crate, f"#trace-{trace}", "Dataset", trace, description=about, **digest)
+
+
+def _last_commit() -> tuple[str, datetime]:
+    """Return the hash and date of the last commit; an empty hash and today's date where there is no repository."""
+    asked = ["git", "-C", str(ROOT), "log", "-1", "--format=%H %cI"]
+    try:
+        told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+    except (OSError, subprocess.CalledProcessError):
+        return "", datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return told[0], datetime.fromisoformat(told[1]).astimezone(UTC)

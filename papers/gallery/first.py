@@ -1,0 +1,93 @@
+"""The first page of the gallery: the main result, what came out, how many statements hold, and a map of the figures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from papers.claims.evaluate import MARKS
+from papers.gallery import headline, published
+from papers.gallery.captions import PAPERS
+from papers.gallery.sections import Made, Shown, alt, files, folded, thumbnail
+from papers.gallery.tables import markdown
+from papers.gallery.verdicts import how_sure, steady, tally
+from papers.scales import seeds
+
+_FINDING = re.compile(r"(\d+)\. \*\*(.+?)\*\* (.+)")
+
+
+def first_page(
+    made: Made,
+    about: Mapping[str, tuple[str, str]],
+    figures: Mapping[str, list[Shown]],
+    more: Mapping[str, Sequence[str]],
+) -> list[str]:
+    """Return the page line by line.
+
+    `about` gives each page's title and what is there, `figures` what it shows, and `more` the sections that fold:
+    how readings differ, where the rules are, and what made the pages.
+    """
+    lines = ["# Figures", "", *_headline(made), *_findings(made.findings)]
+    lines += _counts(made, figures, more["rules"])
+    lines += _map(about, figures)
+    return [*lines, "## How it was made", "", *more["made"], *folded("Provenance", more["provenance"])]
+
+
+def _headline(made: Made) -> list[str]:
+    """The main result as a table and a picture; nothing where its tables are not there."""
+    picture = headline.draw(made.folder)
+    if picture is None:
+        return []
+    text = alt(headline.ALT, "")
+    note = (
+        f"**Our Venus is synthetic**, because the authors' is not public: means of {len(seeds('venus', made.scale))} "
+        "seeds, ASTRAEA's lowest and highest in brackets. On six traces, four of them recorded:"
+    )
+    about = (
+        "Independent reproductions of four papers on fair GPU scheduling: every figure, a verdict on every statement, and "
+        f"the reason where one fails. [A day of Venus]({made.path_to('docs/site/replay/index.html')}) under two schedulers "
+        "opens in a browser from a copy of the repository."
+    )
+    lines = [about, "", *headline.table(made.folder), "", note, "", thumbnail(picture, text, 800), ""]
+    return [*lines, files([picture], []), ""]
+
+
+def _findings(text: str) -> list[str]:
+    """Each finding as a sentence that opens to its evidence."""
+    lines = []
+    for line in text.splitlines():
+        found = _FINDING.fullmatch(line)
+        lines += folded(f"<b>{found[1]}.</b> {found[2]}", [found[3]], mark=f"finding-{found[1]}") if found else [line]
+    return [*lines, *([""] if lines else [])]
+
+
+def _counts(made: Made, figures: Mapping[str, list[Shown]], rules: Sequence[str]) -> list[str]:
+    counts = tally(made.claims, {key: f"{key}.md" for key in figures})
+    if counts.empty:
+        return []
+    marks = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
+    many = f"{made.claims['id'].nunique()} statements, some of them on several traces and in two readings:"
+    lines = ["## How many statements hold", "", many, "", *markdown(counts), ""]
+    lines += [f"{marks}. {steady(made.claims)}".strip(), ""]
+    lines += folded("What is counted, in which readings, by which rules, and how sure it is",
+                    [*rules, how_sure(made.claims)])  # fmt: skip
+    there = [made.folder / f"{published.NAME}_{paper.key}.csv" for paper in PAPERS]
+    if any(path.exists() for path in there):
+        pictures = ", ".join(f"[{paper.title}]({paper.key}.md)" for paper, path in zip(PAPERS, there, strict=True)
+                             if path.exists())  # fmt: skip
+        said = published.in_words([path for path in there if path.exists()])
+        lines += [f"**Every published value beside ours:** {said} One picture a paper: {pictures}.", ""]
+    return lines
+
+
+def _map(about: Mapping[str, tuple[str, str]], figures: Mapping[str, list[Shown]]) -> list[str]:
+    """Every page, and every figure on it."""
+    lines = ["## Map of the figures", ""]
+    for key, (title, text) in about.items():
+        some = [figure.entry for figure in figures.get(key, []) if figure.is_there]
+        if some or key == "statements":
+            links = [f"- [{entry.title}]({key}.md#{entry.id})" for entry in some]
+            many = f" {len(some)} figure{'s' if len(some) > 1 else ''}." if some else ""
+            lines += [f"**[{title}]({key}.md)**: {text}{many}", ""]
+            lines += folded("The figures", links) if links else []
+    return lines

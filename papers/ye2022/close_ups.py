@@ -1,0 +1,181 @@
+"""Pictures for the notebooks only: one part of a workload or of a run, seen closely."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from astraea.cluster.settings import Settings
+from astraea.core.arrays import FloatArray
+from astraea.core.result import Result
+from astraea.core.units import DAY, HOUR
+from astraea.experiments.lease_term import recommended_term
+from astraea.plots import charts
+from astraea.plots.style import OTHERS, log_ticks, look, name_axis, quick, style
+from astraea.traces.trace import Trace
+
+GREY: Final = "#999999"
+CHOSEN: Final = OTHERS[0]
+"""Colours of what is for comparison, and of what the reader chose."""
+
+MOST: Final = 24
+LONG: Final = HOUR
+"""Jobs that `leases_of` draws: how many at most, and with which running time at least [s]."""
+
+SIZES: Final = {"one node": OTHERS[0], "more than one node": OTHERS[1]}
+"""Colours of gangs that fit a node, and of larger ones."""
+
+
+def at_least(trace: Trace, gpus: int) -> str:
+    """Say how long the jobs with at least so many GPUs run, beside all jobs."""
+    large = trace.demand >= gpus
+    longer, of_all = (100 * float((time > HOUR).mean()) for time in (trace.duration[large], trace.duration))
+    return (
+        f"{int(large.sum()):,} jobs with at least {gpus} GPU{'s' if gpus > 1 else ''}: "
+        f"{longer:.0f} % run for more than an hour, of all jobs {of_all:.0f} %"
+    )
+
+
+def running_times_from(trace: Trace, gpus: int) -> Figure:
+    """Draw the distributions of running and service time of jobs with at least so many GPUs, over those of all jobs."""
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.5)
+    columns: dict[str, FloatArray] = {"running_time": trace.duration, "service_time": trace.gpu_time}
+    with style():
+        for ax, (column, values) in zip(axes, columns.items(), strict=True):
+            for which, color, width in ((trace.demand > 0, GREY, 1.5), (trace.demand >= gpus, CHOSEN, 2.2)):
+                part = np.sort(values[which])
+                ax.plot(part, np.arange(1, len(part) + 1) / len(part), color=color, linewidth=width)
+            ax.set(xscale="log", xlim=(max(values.min(), 1.0), values.max()), ylim=(0, 1.02), ylabel="Jobs [%]")
+            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}")
+            name_axis(ax.xaxis, column, log=True)
+        fig.suptitle(at_least(trace, gpus), x=0.5, y=0.98, fontsize=9, color=CHOSEN)
+    quick(fig, top=0.85, wspace=0.3)
+    return fig
+
+
+def dear_leases(swept: pd.DataFrame) -> Figure:
+    """Draw the average JCT above the best as a map of lease terms and overheads; a frame is the recommended term.
+
+    `swept` is the table of `lease_term.sensitivity_grid`; only its rows under the usual load are drawn.
+    """
+    part = swept[swept["load"] == 1.0]
+    table = part.pivot_table(index="overheads", columns="lease_term", values="average_jct").sort_index(ascending=False)
+    excess = 100 * table.div(table.min(axis=1), axis=0) - 100
+    terms, factors = (axis.to_numpy(dtype=float).tolist() for axis in (table.columns, table.index))
+    usual = Settings()
+    fig, ax = charts.panels(width=5.2, height=2.6)
+    with style():
+        top = max(10.0, float(np.nanmax(excess.to_numpy())))
+        mesh = ax.imshow(excess, cmap="YlOrRd", vmin=0, vmax=top, aspect="auto")
+        for (row, column), value in np.ndenumerate(excess.to_numpy()):
+            color = "white" if value > 0.6 * top else "black"
+            ax.text(column, row, f"{value:.1f}", ha="center", va="center", color=color)
+        for row, factor in enumerate(factors):
+            term, _ = recommended_term(part[part["overheads"] == factor])
+            at = (terms.index(term) - 0.5, row - 0.5)
+            ax.add_patch(Rectangle(at, 1, 1, fill=False, edgecolor="black", linewidth=2))
+        ax.set_xticks(range(len(terms)), [f"{term / 60:g}" for term in terms])
+        costs = [(usual.checkpoint_overhead * factor, usual.restart_overhead * factor) for factor in factors]
+        ax.set_yticks(range(len(factors)), [f"{checkpoint:g} s and {restart:g} s" for checkpoint, restart in costs])
+        ax.set(xlabel="Lease term [min]", ylabel="Checkpoint and restart")
+        ax.grid(visible=False)
+        fig.colorbar(mesh, ax=ax, label="Average JCT above the best [%]")
+    charts.footnote(fig, "Frame: the recommended term. ASTRAEA from the papers, mean over seeds.")
+    charts.legend(fig, headline="How long should a lease be if checkpoints cost more?", axes=[])
+    return fig
+
+
+def leases_of(honest: Result, other: Result, tenant: str, begin: float = 0.0) -> Figure:
+    """Draw when a tenant's jobs of `LONG` and more wait and run over one day, in two runs side by side.
+
+    The day starts at `begin` [s], the first `MOST` jobs are drawn. Boxes are leases, lines are waits, and jobs whose
+    gang differs between the runs have a colour of their own. The number is the gang [GPU]. The results need their logs.
+    """
+    day = honest.jobs["submit_time"].between(begin, begin + DAY)
+    mine = honest.jobs[(honest.jobs["tenant"] == tenant) & day & (honest.jobs["duration"] >= LONG)].head(MOST)
+    demands = mine.set_index("job_id")["demand"]
+    changed = other.jobs.set_index("job_id")["demand"].loc[demands.index] != demands
+    fig, axes = charts.panels(columns=2, width=3.5, height=3.2)
+    for ax, (heading, result) in zip(axes, (("honest", honest), ("asks for twice the GPUs", other)), strict=True):
+        jobs = result.jobs.set_index("job_id").loc[demands.index]
+        assert result.grants is not None
+        leases = result.grants[result.grants["job_id"].isin(demands.index)].groupby("job_id")
+        row: Any
+        with style():
+            for place, row in enumerate(jobs.itertuples()):
+                held, color = leases.get_group(row.Index), OTHERS[1] if changed[row.Index] else OTHERS[0]
+                ax.hlines(place, row.submit_time, row.end_time, color=GREY, linewidth=1.0)
+                ax.barh(np.full(len(held), place), held["end"] - held["start"], 0.7, held["start"], color=color)
+                ax.annotate(f"{row.demand}", (row.submit_time, place), (-3, 0), textcoords="offset points", va="center",
+                            ha="right", fontsize=7)  # fmt: skip
+            ax.set(yticks=[], ylim=(len(jobs), -1), xlim=(begin - 0.06 * DAY, begin + DAY))
+            ax.grid(visible=False, axis="y")
+            name_axis(ax.xaxis, "time")
+        charts.title(ax, heading, f"mean JCT of these {len(jobs)} jobs: {jobs['jct'].mean() / HOUR:.1f} h")
+    axes[0].set_ylabel("Jobs, by submission")
+    charts.footnote(fig, f"ASTRAEA from the papers. Jobs of {tenant} of {LONG / HOUR:g} h and more in one day: "
+                    "boxes are leases, lines waits, numbers GPUs; the second colour asks for twice.")  # fmt: skip
+    charts.legend(fig, headline=f"What does {tenant} gain by asking for twice the GPUs?", axes=[])
+    return fig
+
+
+def job_by_job(x: Result, y: Result, gpus_per_node: int) -> Figure:
+    """Draw each job's slowdown under two schedulers, a point per job; on the dashed line both serve it alike."""
+    both = x.jobs.merge(y.jobs, on="job_id", suffixes=("_x", "_y"))
+    small = both["demand_x"] <= gpus_per_node
+    names = [look(result.policy).label for result in (x, y)]
+    fig, ax = charts.panels(width=4.4, height=3.8)
+    with style():
+        for (label, color), which in zip(SIZES.items(), (small, ~small), strict=True):
+            ax.plot(both["slowdown_x"][which], both["slowdown_y"][which], "o", color=color, markersize=3, alpha=0.45,
+                    markeredgewidth=0, label=f"gang on {label}")  # fmt: skip
+        top = 1.3 * float(both[["slowdown_x", "slowdown_y"]].to_numpy().max())
+        ax.plot([1, top], [1, top], color="#444444", linewidth=0.8, linestyle="--")
+        ax.set(xscale="log", yscale="log", xlim=(0.9, top), ylim=(0.9, top), xlabel=f"Slowdown under {names[0]}",
+               ylabel=f"Slowdown under {names[1]}")  # fmt: skip
+        log_ticks(ax.xaxis)
+        log_ticks(ax.yaxis)
+    charts.footnote(fig, f"{sides(x, y)}.")
+    charts.legend(fig, headline="Do both schedulers make the same jobs wait?")
+    return fig
+
+
+def sides(x: Result, y: Result) -> str:
+    """Say how many jobs wait longer under the first of two schedulers, under the second, and alike under both."""
+    both = x.jobs.merge(y.jobs, on="job_id", suffixes=("_x", "_y"))
+    ratio = both["slowdown_x"] / both["slowdown_y"]
+    counts = [100 * float(which.mean()) for which in (ratio > 1.1, ratio < 1 / 1.1)]
+    names = [look(result.policy).label for result in (x, y)]
+    alike = 100 - sum(counts)
+    return f"Slower under {names[0]} {counts[0]:.0f} %, under {names[1]} {counts[1]:.0f} %, within 10 % {alike:.0f} %"
+
+
+def on_curve(curve: pd.DataFrame, percent: int) -> Figure:
+    """Draw average JCT and sharing loss over the nodes as lines, and as large dots at one size [%].
+
+    `curve` has the columns scheduler, nodes_percent, average_jct [s], sharing_loss [0, 1].
+    """
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.5)
+    chosen = curve[curve["nodes_percent"] == percent]
+    for ax, column in zip(axes, ("average_jct", "sharing_loss"), strict=True):
+        charts.lines(curve, "nodes_percent", column, by="scheduler", ax=ax)
+        with style():
+            for row in chosen.to_dict("records"):
+                ax.plot(percent, row[column], "o", color=look(row["scheduler"]).color, markersize=9)
+    charts.legend(fig, headline=on_curve_words(curve, percent))
+    quick(fig, top=0.76, bottom=0.2, wspace=0.3)
+    return fig
+
+
+def on_curve_words(curve: pd.DataFrame, percent: int) -> str:
+    """Say the values at one size [%]."""
+    rows = curve[curve["nodes_percent"] == percent].to_dict("records")
+    said = [
+        f"{look(row['scheduler']).label} {row['average_jct'] / HOUR:.2f} h, {100 * row['sharing_loss']:.1f} % lose"
+        for row in rows
+    ]
+    return f"{percent} % of the nodes: {'; '.join(said)}"

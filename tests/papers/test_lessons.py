@@ -1,0 +1,44 @@
+"""Examples that only notebooks show: their numbers are those of the models that they explain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from astraea.estimation.accuracy import survival
+from astraea.estimation.estimates import Estimates
+from papers.gavel.study import lessons as gavel
+from papers.market.policies.astraea.batches import astraea_market
+from papers.market.study import lessons as market
+from papers.market.study.example import worked_example
+from papers.themis.study import lessons as themis
+from papers.ye2022 import lessons
+
+
+@pytest.mark.parametrize("had", lessons.SERVICES.values())
+def test_quantiles_of_the_rest_are_those_of_jobs_that_lasted_so_long(had: float) -> None:
+    one = Estimates.through([17.0], [208.0], [17_830.0])
+    left = np.array(lessons.what_is_left(one, had))
+    np.testing.assert_allclose(survival(one, had + left) / survival(one, had), [0.9, 0.5, 0.1])
+
+
+def test_an_hour_of_each_type_in_turns_is_worth_an_hour() -> None:
+    table = gavel.held_and_effective()
+    turns = table[table["allocation"] == "both take turns"]
+    assert turns[["held", "effective"]].to_numpy() == pytest.approx(1.0)
+    alone = table[(table["allocation"] == "job 0 on the V100 alone") & (table["job"] == "job 0")]
+    assert alone["held"].item() < 0.95 and alone["effective"].item() == pytest.approx(1.0)
+
+
+def test_the_worst_off_bid_and_no_more_gpus_are_given_than_there_are() -> None:
+    r = themis.one_round()
+    assert set(r.may_bid) == set(np.argsort(-r.rho)[:3])
+    assert r.rho.argmax() == 0  # has waited longest
+    assert ((r.kept > 0) & (r.kept <= 1)).all()
+    assert 4 * r.gangs.sum() <= sum(themis.MACHINES)
+
+
+def test_a_job_runs_inside_one_round() -> None:
+    table = market.waits(astraea_market(worked_example(), theta=(2.0, 2.0), rounds=1))
+    begin = 2 ** np.floor(np.log2(table["start"]))
+    assert (table["end"] <= 2 * begin).all() and (table["start"] >= table["arrival"]).all()
