@@ -19,10 +19,10 @@ from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload
 
 PRICES: Final = {"v100": 0.74, "p100": 0.43, "k80": 0.135}
-"""Price of one GPU [$/h]: preemptible ones of the Google cloud, as in the simulator that Gavel's authors released."""
+"""Price of one preemptible GPU on the Google cloud [$/h], from the simulator that Gavel's authors released."""
 
 NOTHING: Final = 1e-7
-"""Fractions of time below this are what a solver calls 0."""
+"""Largest fraction of time that counts as a solver's 0."""
 
 
 class Speeds:
@@ -51,11 +51,11 @@ class Speeds:
         self._kinds, self._one, self._of = np.unique(numbers, return_index=True, return_inverse=True)
 
     def kinds(self, jobs: IntArray) -> IntArray:
-        """Number of the kind of some jobs, an index into `together`."""
+        """Return the kinds of some jobs, indices into `together`."""
         return np.asarray(self._of.take(jobs))
 
     def together(self, least_gain: float) -> FloatArray:
-        """Speeds of every two kinds of jobs that gain so much from sharing, else 0, shape (K, K, 2, J)."""
+        """Speeds of the pairs of kinds that gain enough from sharing, else 0, shape (K, K, 2, J)."""
         pays = (self._gain > 0) & (self._gain >= least_gain)
         return self._together * pays[:, :, None, None]
 
@@ -184,12 +184,12 @@ def _catch_up(
 
 
 def shown_workers(types: tuple[str, ...], workers: IntArray) -> str:
-    """Cluster in words: 36 v100 + 36 p100."""
+    """Write a cluster in words: 36 v100 + 36 p100."""
     return " + ".join(f"{n} {t}" for t, n in zip(types, workers.tolist(), strict=True))
 
 
 def checked_workers(workers: Sequence[int], types: tuple[str, ...]) -> IntArray:
-    """Workers of each type, (J,); `InputError` if they are not whole numbers, one for each type, with one above 0."""
+    """Return the workers of each type, (J,); `InputError` unless they are whole numbers, one a type, not all 0."""
     counts = list(workers)
     if len(counts) != len(types):
         raise InputError(f"workers must be {len(types)} numbers, of {', '.join(types)}; got {counts!r}")

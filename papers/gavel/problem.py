@@ -90,7 +90,7 @@ PER_JOB: Final = (
 
 
 def check(problem: Problem, policy: str) -> None:
-    """Raise `InputError` for a number that no program can have, or a job that can run nowhere."""
+    """Raise `InputError` for a number that no program accepts, or a job that can run nowhere."""
     for what, values in (("throughput", problem.throughput), ("pair throughput", problem.together)):
         if not (values.min(initial=0.0) >= 0 and values.max(initial=0.0) < np.inf):  # nor NaN, which is neither
             raise InputError(f"{policy}: every {what} must be 0 or more steps/s, and one of them is not")
@@ -148,5 +148,5 @@ class Allocator:
 
     @property
     def expected(self) -> float:
-        """Time that it is likely to take, more where there are pairs [s for a job of a workload]."""
+        """Expected time of a solve, longer where there are pairs [s for a job of a workload]."""
         return 0.003 if self.space_sharing else 0.0008

@@ -1,4 +1,4 @@
-"""The tables of a `Result`, from when each job held what.
+"""Tables of a `Result`, from the times at which each job held workers.
 
 **Two units of service.** `attained_service` is GPU-time as held, whatever the type. On unequal GPUs it misleads: who
 runs on V100s needs less of it for the same progress, so that a policy which gives a job the type that suits it lets the
@@ -75,7 +75,7 @@ def job_table(w: Workload, s: State, workers: IntArray, prices: FloatArray) -> p
 
 
 def pace(w: Workload, alone: FloatArray, workers: IntArray) -> FloatArray:
-    """Progress that is worth one effective GPU-second, of each job [steps/GPU-s]: its mean speed on one GPU."""
+    """Return each job's progress per effective GPU-second [steps/GPU-s]: its mean speed on one GPU."""
     return np.asarray(dot(alone, workers) / workers.sum() / w.scale_factor)
 
 
@@ -117,7 +117,7 @@ def _merged(
 ) -> FloatArray:  # fmt: skip
     """Moments at which one of many rows begins or ends, and sums of their amounts a, b and c from then on, (4, M).
 
-    As three times `Stepped.between`, in one go.
+    It does three times the work of `Stepped.between` at once.
     """
     out, last, i, j = np.empty((4, 2 * start.shape[0])), -1, 0, 0
     sum_a = sum_b = sum_c = 0.0
@@ -134,7 +134,7 @@ def _merged(
 
 
 def grant_table(w: Workload, log: Log) -> pd.DataFrame:
-    """One row for each time that a job held the same workers without a break."""
+    """Return a row for each time that a job held the same workers without a break."""
     order = np.argsort(log.start, kind="stable")
     job = log.job[order]
     return pd.DataFrame(
@@ -164,7 +164,7 @@ def _share(w: Workload, s: State, of: IntArray, workers: IntArray, entity: int) 
 
 
 def _fair_service(w: Workload, s: State, of: IntArray, gpus: Stepped, weights: Stepped) -> FloatArray:
-    """GPU-time that each job of an entity was owed during its life [GPU-s] ([Ye2022] Eqs. 13, 14)."""
+    """Return the GPU-time owed to each job of an entity during its life [GPU-s] ([Ye2022] Eqs. 13, 14)."""
     out, stop = np.zeros(len(of)), np.minimum(s.jobs.end[of], s.clock[0].now)
     per_weight = np.divide(gpus.rate, weights.rate, out=np.zeros_like(gpus.rate), where=weights.rate > 1e-9)
     kinds = np.column_stack([w.scale_factor[of], w.weight[of]])

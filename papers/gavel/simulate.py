@@ -1,4 +1,4 @@
-"""The door to the mechanism: `simulate(workload, throughputs, workers, policy)` ([Narayanan2020] §3, §5)."""
+"""Entry point: `simulate(workload, throughputs, workers, policy)` ([Narayanan2020] §3, §5)."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Jobs:
 
     @property
     def lifetime(self) -> FloatArray:
-        """Time after which f_j is not above 0, shape (n,) [slot]; inf for convex utility."""
+        """Return the time after which f_j is not above 0, shape (n,) [slot]; inf for convex utility."""
         return self.height / -self.slope if self.utility == "linear" else np.full(len(self), np.inf)
 
 
@@ -132,7 +132,7 @@ class Market:
 
 
 def checked(market: Market) -> Market:
-    """The same market; `InputError` with one sentence for the first thing that is wrong with it."""
+    """Return the market, or raise `InputError` with one sentence for the first thing that is wrong."""
     where, jobs = f"market {market.name!r}", market.jobs
     for name in ("worker_bandwidth", "ps_bandwidth"):
         number(getattr(market, name), f"{where}: {name}", above=0, expected="above 0 [Mbit/s]")

@@ -135,7 +135,7 @@ class Agent:
         self.same_until, self._waiting = -np.inf, None
 
     def finish_jobs(self, now: float, restart: float) -> list[Lot]:
-        """Jobs reach the end of their rung; lots for which there is no other job [restart: s, of one that ran before].
+        """End the rung of some jobs; return lots without another job ; `restart` [s] is of a job that ran before.
 
         The rung is over when all are done: then the poor ones end, and the others go on where they are.
         """

@@ -1,4 +1,4 @@
-"""The arbiter: whose GPUs are free, who gets them for a lease, and on which machines ([Mahajan2020] §4.2).
+"""The arbiter: free GPUs, the apps that get them for a lease, and their machines ([Mahajan2020] §4.2).
 
 A policy is a function of the arbiter. It looks at the agents of active apps and gives gangs, one at a time, each for
 one lease. GPUs whose lease has just ended are on offer like all others; an app that gets a gang where it had one goes
@@ -33,7 +33,7 @@ ROUND: Final = 60.0
 
 Where = Literal["any", "local", "spread"]
 Pieces = tuple[tuple[int, int], ...]
-"""(machine, GPUs) of one lot."""
+"""Pieces of one lot, as (machine, GPUs)."""
 
 
 class Arbiter:
@@ -70,7 +70,7 @@ class Arbiter:
         self._having = [free.count(gpus) for gpus in range(self.largest + 1)]
 
     def _offer(self, pieces: Pieces, sign: int) -> None:
-        """GPUs are on offer (1), or are not any more (-1)."""
+        """Put GPUs on offer (1), or take them off (-1)."""
         for machine, gpus in pieces:
             free = self._free[machine]
             self._having[free] -= 1
@@ -80,19 +80,19 @@ class Arbiter:
             self.offered += sign * gpus
 
     def arrive(self, agent: Agent) -> None:
-        """An app comes."""
+        """Add an app."""
         self._count()
         self._shares_at_arrival[agent.index] = self._share_seconds
         agent.book[SEEN], agent.book[LIE] = self._app_seconds, self.lies.get(agent.index, 1.0)
         self.agents.append(agent)
 
     def leave(self, agent: Agent) -> None:
-        """An app is done."""
+        """Remove an app that is done."""
         self._count()
         self.agents.remove(agent)
 
     def _count(self) -> None:
-        """Integrals of the number N of active apps and of 1/N of the GPUs, up to now."""
+        """Update the integrals of the number N of active apps and of 1/N of the GPUs."""
         if self.agents and self.now > self._active_until:
             self._app_seconds += len(self.agents) * (self.now - self._active_until)
             self._share_seconds += self.gpus / len(self.agents) * (self.now - self._active_until)
@@ -104,13 +104,13 @@ class Arbiter:
         return self._share_seconds - self._shares_at_arrival[agent.index]
 
     def take_back(self, agent: Agent, lots: list[Lot]) -> None:
-        """The GPUs of lots are on offer."""
+        """Put the GPUs of lots on offer."""
         agent.stop(lots, self.now)
         for lot in lots:
             self._offer(lot.pieces, 1)
 
     def end_leases(self, agent: Agent, lots: list[Lot]) -> None:
-        """Lots of an app are on offer, and the app may go on there."""
+        """Put lots of an app on offer, where the app may go on."""
         self.taken_back[agent.index] = lots
         self.take_back(agent, lots)
         for lot in lots:
@@ -118,7 +118,7 @@ class Arbiter:
                 self.wished[machine] += gpus
 
     def forget(self) -> None:
-        """The round is over: where leases ended is of no interest any more."""
+        """Forget where leases ended, because the round is over."""
         self.taken_back = {}
         self.wished = [0] * len(self.free)
 
@@ -146,7 +146,7 @@ class Arbiter:
         return np.asarray(foresight.rhos(*self.books(agents), *self.situation()))
 
     def rhos_with(self, agent: Agent, more: IntArray) -> FloatArray:
-        """The same of so many more gangs on one machine each and spread ones, shape (rows, 2), kept to the end."""
+        """Return the same with further gangs, on one machine each and spread, shape (rows, 2), kept to the end."""
         books, _ = self.books([agent])
         return np.asarray(foresight.rhos_with(books, *self.situation(), self.lease_term, more))
 
@@ -201,7 +201,7 @@ class Arbiter:
         return True
 
     def _renewable(self, agent: Agent, waiting: list[int], *, near: bool, far: bool) -> Lot | None:
-        """A lot that the app just had, whose GPUs are still on offer and whose job still waits."""
+        """Return a lot that the app just had, whose GPUs are on offer and whose job waits."""
         for lot in self.taken_back.get(agent.index, ()):
             if (near if lot.is_local else far) and lot.job in waiting:
                 if all([self._free[machine] >= gpus for machine, gpus in lot.pieces]):
@@ -209,7 +209,7 @@ class Arbiter:
         return None
 
     def _on_one(self, gang: int) -> Pieces | None:
-        """The machine on which it leaves least free, rather one whose free GPUs nobody just had."""
+        """Return the machine on which the gang leaves least free; one whose free GPUs nobody just had comes first."""
         for hole in range(gang, len(self._having)):
             machine = -1
             for _ in range(self._having[hole]):
@@ -220,7 +220,7 @@ class Arbiter:
         return ((self._free.index(hole), gang),) if hole else None
 
     def _on_many(self, gang: int) -> Pieces:
-        """The machines with least free."""
+        """Return the machines with the fewest free GPUs."""
         pieces = []
         for free, machine in sorted([(free, m) for m, free in enumerate(self._free) if free]):
             pieces.append((machine, min(free, gang)))
@@ -239,7 +239,7 @@ class AppPolicy(NamedTuple):
 
 
 def all_it_wants(arbiter: Arbiter, agents: list[Agent], where: Where = "any") -> None:
-    """Give each in turn as many gangs as it wants, and as are to be had `where` it may be (`Arbiter.give`)."""
+    """Give each in turn as many gangs as it wants and there are, placed as `where` says (`Arbiter.give`)."""
     for agent in agents:
         while arbiter.give(agent, where):
             pass

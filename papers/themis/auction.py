@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
 
 
 def auction(bids: Sequence[Bid], room: IntArray) -> Outcome:
-    """Give every bidder a row such that all fit and the product of values is largest, and the part of it that it keeps.
+    """Find rows that fit together with the largest product of values, and the part that each bidder keeps of its own.
 
     Exact, by a dynamic program over the room that may be in use: it takes prod(room + 1) steps for each row, and that
     times 8 bytes for each bidder. Products are compared by sums of gains, log(value[row] / value[0]) rounded to
@@ -165,7 +165,7 @@ def _within(a: IntArray, b: IntArray) -> bool:
 
 @compiled
 def _add_bid(best: IntArray, better: IntArray, use: IntArray, gain: IntArray, step: IntArray, size: IntArray) -> None:
-    """The best sum of gains for each amount of room once one more bid is there, from the best without it."""
+    """Return the best sum of gains for each amount of room with one more bid, from that without it."""
     rows, width = len(use) - 1, size[0]
     for i in range(len(best)):
         better[i] = best[i] + gain[rows]
@@ -188,7 +188,7 @@ def _raise(new: IntArray, old: IntArray, plus: int) -> None:
 
 @compiled
 def _number(use: IntArray, step: IntArray) -> int:
-    """Amounts as one number."""
+    """Write amounts as one number."""
     number = 0
     for k in range(len(step)):
         number += use[k] * step[k]

@@ -11,11 +11,11 @@ from astraea.core.result import Result
 from astraea.core.units import HOUR
 
 LATE: Final = 1 / SHARING_LOSS
-"""An app with a finish-time fairness above this is late: the same 5 % that sharing loss allows in GPU-time."""
+"""Finish-time fairness above which an app is late: the same 5 % that sharing loss allows in GPU-time."""
 
 
 def rho_summary(result: Result) -> dict[str, float]:
-    """The figures of a run of `themis.simulate` by name; rho is the `finish_time_fairness` of its apps.
+    """Return the figures of a run of `themis.simulate`; rho is the `finish_time_fairness` of its apps.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The door to the setting of Themis: `simulate(workload, policy)` -> Result ([Mahajan2020] §4).
+"""Entry point of the setting of Themis: `simulate(workload, policy)` -> Result ([Mahajan2020] §4).
 
 Jobs get on continuously and reach the end of a rung at exact times; GPUs are given at rounds a minute apart, whenever
 some are on offer and somebody wants some.
@@ -21,7 +21,7 @@ from papers.themis.arbiter import RESTART, ROUND, AppPolicy, Arbiter
 from papers.themis.record import result
 
 PATIENCE = 1000
-"""Rounds without any grant in an idle cluster, after which a policy is said to leave apps waiting for ever."""
+"""Rounds without a grant in an idle cluster after which a policy is taken to leave apps waiting for ever."""
 
 
 def simulate(
@@ -75,7 +75,7 @@ def simulate(
 
 
 def _run(arbiter: Arbiter, agents: list[Agent], policy: AppPolicy) -> None:
-    """Event by event until every app is done."""
+    """Go from event to event until every app is done."""
     to_come, look_at, fruitless = agents[::-1], np.inf, 0
     while to_come or arbiter.agents:
         done = min([agent.due for agent in arbiter.agents], default=np.inf)
@@ -105,7 +105,7 @@ def _run(arbiter: Arbiter, agents: list[Agent], policy: AppPolicy) -> None:
 
 
 def _finish_jobs(arbiter: Arbiter) -> None:
-    """Jobs that reach the end of their rung now; lots that their app has no use for are on offer again."""
+    """End the rungs of jobs that are due now; lots that their app does not need are on offer again."""
     for agent in arbiter.agents.copy():
         if agent.due <= arbiter.now:
             if idle := agent.finish_jobs(arbiter.now, RESTART):
@@ -115,7 +115,7 @@ def _finish_jobs(arbiter: Arbiter) -> None:
 
 
 def _hold_round(arbiter: Arbiter, policy: AppPolicy) -> None:
-    """The policy gives what is on offer."""
+    """Let the policy give what is on offer."""
     if arbiter.offered and arbiter.wanting():
         policy.decide(arbiter)
     if arbiter.taken_back:

@@ -18,5 +18,5 @@ POLICIES: Final = {p.name: p for module in _MODULES for p in vars(module).values
 
 
 def get_policy(name: str) -> Allocator:
-    """The policy of this name; `InputError` if there is none, which lists all."""
+    """Return the policy of this name; the `InputError` for an unknown name lists all."""
     return POLICIES[one_of(name, POLICIES, "policy")]

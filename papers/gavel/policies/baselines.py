@@ -36,7 +36,7 @@ from papers.gavel.problem import Allocation, Allocator, Problem, equal_split
 
 
 def isolated(problem: Problem) -> Allocation:
-    """1/n of each type for each job, whether or not the job makes use of it."""
+    """Give each job 1/n of each type, even if it cannot use it."""
     return problem.unshared(equal_split(problem.scale_factor, problem.workers))
 
 
@@ -98,7 +98,7 @@ def sharing(problem: Problem, pairs: IntArray) -> npt.NDArray[np.bool_]:
 
 
 def together(problem: Problem, pairs: IntArray) -> FloatArray:
-    """Normalized throughput of the two jobs of each pair, mean over the GPUs, shape (p,); 1 is that of taking turns."""
+    """Return the normalized throughput of each pair, mean over the GPUs, shape (p,); taking turns gives 1."""
     if len(pairs) == 0:
         return np.zeros(0)
     alone, shared = problem.throughput[problem.pairs[pairs]], problem.pair_throughput[pairs]
@@ -136,7 +136,7 @@ class Matching:
 
 
 def starting(time: FloatArray, free: IntArray) -> IntArray:
-    """Type on which each waiting job starts now, -1 if it stands behind another or has no GPU to wait for.
+    """Return the type on which each waiting job starts now, -1 if it waits behind another or for no GPU.
 
     `time` are processing times, inf where a job cannot run, (n, J) [s]; `free` are GPUs without a job, (J,) [GPU].
     """

@@ -27,7 +27,7 @@ TOLERANCE: Final = 1e-7
 """Relative tolerance of the throughputs: HiGHS' own."""
 
 PROGRAMS: Final = 100
-"""More linear programs than any instance needs; usually 2 to 6."""
+"""Limit of linear programs, more than any instance needs; 2 to 6 are usual."""
 
 
 def allocate(program: Program) -> Allocation:
@@ -49,7 +49,7 @@ def allocate(program: Program) -> Allocation:
 
 
 def _isolated_time(program: Program) -> FloatArray:
-    """D_m [s]; the time in isolation so far is restated in the throughputs that the policy sees."""
+    """Return D_m [s], with the isolated time so far restated in the throughputs that the policy sees."""
     problem = program.problem
     split = equal_split(problem.scale_factor, problem.workers)
     told = (program.speed * split).sum(axis=1)
@@ -58,7 +58,7 @@ def _isolated_time(program: Program) -> FloatArray:
 
 
 def _raised(rho: float, reach: float, priced: FloatArray, elapsed: FloatArray, alone: FloatArray) -> float:
-    """The r at which ``sum(priced / (r alone - elapsed))`` falls to `reach`, from below by Newton's method."""
+    """Return the r at which ``sum(priced / (r alone - elapsed))`` falls to `reach`, by Newton's method from below."""
     for _ in range(PROGRAMS):
         left = rho * alone - elapsed
         excess = float(np.sum(priced / left)) - reach

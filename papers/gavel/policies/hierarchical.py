@@ -25,7 +25,7 @@ INSIDE: Final = ("fairness", "fifo")
 def job_weights(
     problem: Problem, inside: tuple[str, ...], stuck: npt.NDArray[np.bool_], jobs: FloatArray | float = 1.0
 ) -> FloatArray:
-    """w_m^job: each entity's weight, divided among its jobs that are not bottlenecked.
+    """Return w_m^job: each entity's weight, divided among its jobs that are not bottlenecked.
 
     `inside` is "fairness" or "fifo" for each entity, or one for all. Of each row, (n,): `stuck` says whether it is
     bottlenecked, and so has the weight 0, and `jobs` how many jobs it stands for.
@@ -42,7 +42,7 @@ def job_weights(
 
 
 def hierarchical(name: str, inside: tuple[str, ...], **declared: bool) -> Allocator:
-    """A policy with "fairness" or "fifo" inside each entity, in order of their indices, or one for all."""
+    """Make a policy with "fairness" or "fifo" inside each entity, by index, or the same for all."""
     if wrong := [word for word in inside if word not in INSIDE]:
         raise InputError(f"{name}: unknown policy inside an entity {wrong[0]!r}; known are {', '.join(INSIDE)}")
 

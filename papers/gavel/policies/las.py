@@ -37,7 +37,7 @@ from papers.gavel.sums import dot
 
 
 def share_of_one(program: Program) -> FloatArray:
-    """throughput(m, X^equal) / scale_factor_m, at which a job's share is 1 [steps/s].
+    """Return throughput(m, X^equal) / scale_factor_m, at which a job's share is 1 [steps/s].
 
     X^equal is the same part of a job's time on each worker of the cluster.
     """

@@ -105,7 +105,7 @@ class LongTerm:
         return np.asarray(share)
 
     def two_phases(self, problem: Problem, share: FloatArray) -> FloatArray:
-        """GPUs that each job should hold on average over the lease to come, shape (n,) [GPU]."""
+        """Return the GPUs that each job should hold on average over the next lease, shape (n,) [GPU]."""
         entities, gangs = len(problem.entity_weight), problem.scale_factor.astype(np.float64)
         mine = [self.account[job] for job in problem.job.tolist()]
         attained = np.array([self.ended.get(e, 0.0) for e in range(entities)])

@@ -57,7 +57,7 @@ NO_PAIRS: Final = ClassPairs(*np.zeros((3, 0), np.int64), *np.zeros((2, 0)), *np
 def class_pairs(
     problem: Problem, alone: FloatArray, jobs: FloatArray, names: IntArray, known: IntArray
 ) -> ClassPairs:  # fmt: skip
-    """Pairs and types with more to gain than from taking turns.
+    """Return the pairs and types that gain more from sharing than from taking turns.
 
     If the two relative throughputs add up to 1 or less, the jobs have as much from taking turns on the same GPUs, so
     that no optimum is lost. `problem` has one job of each class; of each, `alone` are the throughputs, 0 where it
@@ -78,7 +78,7 @@ def pair_names(first: IntArray, second: IntArray, at: IntArray) -> IntArray:
 def _gaining(
     kind: IntArray, together: FloatArray, alone: FloatArray, jobs: FloatArray, names: IntArray, known: IntArray
 ) -> tuple[IntArray, IntArray, IntArray, FloatArray, FloatArray, IntArray]:
-    """`ClassPairs`; `known` is sorted."""
+    """Compute `ClassPairs` in compiled code; `known` is sorted."""
     (n, types), v, looked, at = alone.shape, 0, 0, 0
     room = n * (n + 1) // 2 * types
     first, second, kinds = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
@@ -122,7 +122,7 @@ def spread_pairs(classes: Classes, pairs: ClassPairs, time: FloatArray, types: i
 def _spread(
     of: IntArray, classes: int, first: IntArray, second: IntArray, at: IntArray, time: FloatArray, types: int
 ) -> tuple[IntArray, FloatArray]:
-    """`spread_pairs`; pairs of the same two classes on several types are neighbours, and have the same jobs."""
+    """Compute `spread_pairs`; pairs of the same classes on several types are adjacent and have the same jobs."""
     begin, order = np.zeros(classes + 1, np.int64), np.empty(of.shape[0], np.int64)
     for c in of:
         begin[c] += 1
@@ -157,6 +157,6 @@ def _spread(
 
 
 def blind(alone: FloatArray) -> FloatArray:
-    """Throughputs of a policy that does not tell types apart: those of the first type; if it has none, the best."""
+    """Return throughputs for a policy that does not tell types apart: the first type's, or else the best."""
     known = np.where(alone[:, 0] > 0, alone[:, 0], alone.max(axis=1))
     return np.where(alone > 0, known[:, None], 0.0)

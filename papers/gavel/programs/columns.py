@@ -42,7 +42,7 @@ class Columns(NamedTuple):
         return sparse.csc_array((self.data, self.indices, self.indptr), shape=self.shape)
 
     def beside(self, other: Columns) -> Columns:
-        """These columns, and those of the other."""
+        """Return these columns followed by the other's."""
         return Columns(
             (self.shape[0], self.shape[1] + other.shape[1]),
             np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]]),
@@ -51,11 +51,11 @@ class Columns(NamedTuple):
         )
 
     def and_one(self, row: int, values: FloatArray) -> Columns:
-        """These columns, and one with values from some row on; zeros are left out."""
+        """Return these columns and one with values from some row on, without zeros."""
         return self.beside(Columns.of(row + np.arange(values.size)[None], values[None], self.shape[0]))
 
     def over(self, values: FloatArray) -> Columns:
-        """These columns, with a further row below."""
+        """Return these columns with a further row below."""
         count, columns = self.shape
         ends = np.arange(columns + 1, dtype=np.int32) + self.indptr
         last = self.indptr[1:]  # a column ends with its value of the new row
@@ -63,11 +63,11 @@ class Columns(NamedTuple):
         return Columns((count + 1, columns), ends, indices, data)
 
     def times(self, x: FloatArray) -> FloatArray:
-        """The matrix times `x`, shape (rows,)."""
+        """Return the matrix times `x`, shape (rows,)."""
         return np.asarray(times(self.shape[0], self.indptr, self.indices, self.data, x))
 
     def worth(self, price: FloatArray) -> FloatArray:
-        """`price` times the matrix, shape (columns,)."""
+        """Return `price` times the matrix, shape (columns,)."""
         return np.asarray(worth(self.indptr, self.indices, self.data, price))
 
 
@@ -75,7 +75,7 @@ class Columns(NamedTuple):
 def times(
     count: int, indptr: npt.NDArray[np.int32], indices: npt.NDArray[np.int32], data: FloatArray, x: FloatArray
 ) -> FloatArray:
-    """`Columns.times`."""
+    """Compute `Columns.times`."""
     sums = np.zeros(count)
     for column in range(x.shape[0]):
         for entry in range(indptr[column], indptr[column + 1]):
@@ -87,7 +87,7 @@ def times(
 def worth(
     indptr: npt.NDArray[np.int32], indices: npt.NDArray[np.int32], data: FloatArray, price: FloatArray
 ) -> FloatArray:
-    """`Columns.worth`."""
+    """Compute `Columns.worth`."""
     sums = np.zeros(indptr.shape[0] - 1)
     for column in range(sums.shape[0]):
         for entry in range(indptr[column], indptr[column + 1]):
@@ -145,7 +145,7 @@ def paying_pairs(
     objective: FloatArray, price: FloatArray, least: float, chosen: IntArray, a: IntArray, b: IntArray, at: IntArray,
     types: int, mine: FloatArray, theirs: FloatArray, jobs: FloatArray, gpus: IntArray, fastest: FloatArray,
 ) -> tuple[IntArray, FloatArray]:  # fmt: skip
-    """Pairs, but for the chosen, worth more than `least` beyond what they use at these prices of rows; and how much."""
+    """Return the pairs, except the chosen, whose worth exceeds their use at these prices by `least`, and the excess."""
     n, pay, skip = jobs.shape[0], 0, np.zeros(a.shape[0], np.bool_)
     which, gains = np.empty(a.shape[0], np.int64), np.empty(a.shape[0])
     for v in chosen:

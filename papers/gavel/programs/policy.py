@@ -1,4 +1,4 @@
-"""Policies that are one or several programs at each moment; all they remember is where the solver stood.
+"""Policies that solve one or several programs at each moment and remember only the solver's basis.
 
 Where types are not told apart there is one pool of GPUs, and closed forms take the place of a solver: a job's time is
 divided over the types in proportion to their GPUs, so that its share of all GPUs is one number. Nothing is left to
@@ -30,7 +30,7 @@ class Pool(Program):
         return np.asarray((self.jobs * self.problem.scale_factor)[:, None] * self.part)
 
     def max_min(self, need: FloatArray, floor: FloatArray | None = None) -> Optimum:
-        """The level c at which a type or a job has no more room: time is (c need + floor) / throughput."""
+        """Return the level c at which a type or a job is full: time is (c need + floor) / throughput."""
         held = np.zeros(need.size) if floor is None else floor / self.fastest
         rise, gpus = need / self.fastest, self._gpus
         with np.errstate(divide="ignore"):
@@ -70,7 +70,7 @@ class Pool(Program):
 def policy(
     name: str, allocate: Callable[[Program], Allocation], alike: tuple[str, ...] | None = None, **declared: Any
 ) -> Allocator:
-    """A policy without memory that solves programs; without jobs it answers without.
+    """Make a policy without memory that solves programs; without jobs it answers without solving.
 
     `allocate` gives the allocation of one moment. `alike` says what of a `Problem` jobs must have in common, besides
     their speeds, to be interchangeable; without it, none are. What is `declared` is of `Allocator`; a policy that does

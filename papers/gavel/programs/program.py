@@ -28,10 +28,10 @@ SLACK: Final = 1e-9
 """Part by which a throughput is lowered as a bound of the next program, because of rounding."""
 
 STEP: Final = 1e-4
-"""Part of its fastest throughput up to which a job may gain where it is asked whether it can have more."""
+"""Largest gain, as a part of its fastest throughput, in the test for whether a job can have more."""
 
 GAIN: Final = 1e-6
-"""The gain that counts: ten times HiGHS' tolerance."""
+"""Least gain that counts: ten times HiGHS' tolerance."""
 
 WORTH: Final = 1e-9
 """Least gain at a solution's prices for which a pair becomes a variable: HiGHS' tolerance."""
@@ -89,7 +89,7 @@ class Program:
 
     @cached_property
     def best(self) -> FloatArray:
-        """The most that a job can have, alone or beside another [steps/s], shape (C,)."""
+        """Largest throughput of a job, alone or beside another [steps/s], shape (C,)."""
         best, kind, (a, b, at, *_) = self.fastest.copy(), self.problem.kind, self.pairs
         if len(a):
             speed = self.problem.together[kind[a], kind[b], :, at]
@@ -153,7 +153,7 @@ class Program:
         return np.append(own, worth[a] * mine + worth[b] * theirs)
 
     def maximize(self, objective: FloatArray, floor: FloatArray | None = None) -> FloatArray:
-        """The x that maximizes ``objective @ x``, both (variables,), or `PolicyError` if there is no optimum.
+        """Return the x that maximizes ``objective @ x``, both (variables,), or `PolicyError` if there is no optimum.
 
         throughput(m, X) is at least `floor`, (C,), where that is above 0.
         """
@@ -195,7 +195,7 @@ class Program:
         return np.asarray(gained < GAIN)
 
     def within(self, x: FloatArray) -> FloatArray:
-        """The same x without the part by which HiGHS' tolerance lets it exceed the constraints."""
+        """Return x without the part by which it exceeds the constraints within HiGHS' tolerance."""
         used = self.rows.times(x[: len(self._owner)])
         if len(self.pairs.first):
             shared = np.flatnonzero(x[len(self._owner) :])
@@ -267,7 +267,7 @@ class Program:
         return found
 
     def allocation(self, x: FloatArray, objective: float) -> Allocation:
-        """X of the jobs and pairs from the variables; what only rounding put there is 0."""
+        """Return X of the jobs and pairs from the variables, with rounding errors set to 0."""
         x = np.where(x < 1e-8, 0.0, x)
         time = np.minimum(x[: len(self._owner)], 1.0)
         if self._at is None:

@@ -68,7 +68,7 @@ class Fluid:
             clock["changed"] = True
 
     def dismiss(self, s: State, over: IntArray, target: int) -> None:
-        """These jobs end now, as in `state.dismiss`, all at once."""
+        """End these jobs now, all at once, as in `state.dismiss`."""
         clock, jobs = self.clock, s.jobs
         jobs.left[over], jobs.end[over], self.rate[over] = 0.0, clock["now"], 0.0
         active = s.active[: clock["active"]]
@@ -77,7 +77,7 @@ class Fluid:
         clock["ended"] += np.count_nonzero(over < target)
 
     def follow(self, s: State) -> None:
-        """Rates and GPUs in use by the allocation of the last solved program."""
+        """Set the rates and the GPUs in use from the last allocation."""
         active: IntArray = s.active[: self.clock["active"]]
         share, gang = s.jobs.share[active], s.jobs.scale[active]
         self.rate[:], self.use[:] = 0.0, 0.0
@@ -101,4 +101,4 @@ class Fluid:
 
 
 IDEAL: Final = Mechanism("ideal", Fluid, tells_early_deadlines=False)
-"""Each allocation as if it were given exactly."""
+"""Mechanism that gives each allocation exactly."""

@@ -28,7 +28,7 @@ def run(state: State, rules: Rules) -> int:
 
 @compiled
 def rounds(state: State, rules: Rules, ranked: Ranking) -> int:
-    """`run`, with the combinations in their order."""
+    """Do the work of `run`, given the combinations in order."""
     s, r = borrowed(state), borrowed(ranked)
     while True:
         if s.clock[0].ended >= rules.target:
@@ -122,7 +122,7 @@ def start_all(s: State, picks: IntArray, owner: IntArray, rules: Rules) -> None:
 
 @inlined
 def speed_of(s: State, j: int, of: int, k: int, pair: int, together: bool) -> float:
-    """Speed of a job on a type, in a pair or alone [steps/s]; 1 of none."""
+    """Return the speed of a job on a type, in a pair or alone [steps/s], or 1 for no job."""
     if j < 0:
         return 1.0
     speed = s.jobs.alone[j, k] if pair < 0 else s.pairs.speed[pair, of, k]
@@ -142,7 +142,7 @@ def had(s: State, workers: IntArray, begin: int, end: int, j: int) -> bool:
 
 @inlined
 def start(s: State, j: int, slot: int, speed: float, renewed: bool, pause: float, part: float) -> None:
-    """Job `j` holds the workers of a slot from now on."""
+    """Let job `j` hold the workers of a slot from now on."""
     now = s.clock[0].now
     if s.jobs.row[j] >= 0 and not (renewed and s.log.part[s.jobs.row[j]] == part):
         close(s, j)
@@ -232,7 +232,7 @@ def end_finished(s: State, slot: int, rules: Rules) -> bool:
 
 @compiled
 def end_leases(s: State) -> None:
-    """The round is over: everybody gives the workers back, and they are remembered as its former ones."""
+    """End the round: all jobs give their workers back, which are remembered as their former ones."""
     for i in range(s.workers.kind.shape[0]):
         s.workers.former_first[i], s.workers.former_second[i] = s.workers.first[i], s.workers.second[i]
         s.workers.first[i] = s.workers.second[i] = -1

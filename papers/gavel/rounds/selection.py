@@ -101,7 +101,7 @@ def is_over(s: State, a: int, b: int) -> bool:
 
 @inlined
 def merge(r: Ranking, begin: int, middle: int, end: int) -> None:
-    """Two neighbouring parts of the order, each in order, become one."""
+    """Merge two neighbouring sorted parts of the order."""
     if middle >= end or begin >= middle or comes_before(r.key, r.order[middle - 1], r.order[middle]):
         return
     for i in range(begin, middle):
@@ -180,7 +180,7 @@ def is_busy(s: State, j: int) -> bool:
 
 @inlined
 def place(s: State, picks: IntArray) -> IntArray:
-    """Give workers to every pick, a row of `picks`; says whose each worker then is, -1 for none's, (W,).
+    """Give workers to every pick, a row of `picks`; return the pick of each worker, -1 for none, (W,).
 
     Gangs of equal size are placed together, first those whose former workers are free, then on few servers.
     """

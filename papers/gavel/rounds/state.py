@@ -34,7 +34,7 @@ CLOCK: Final = np.dtype(
 )
 
 INITIAL: Final = 0.5
-"""Rounds that each job is taken to have received on each type when the program was solved: fractions are never 0."""
+"""Rounds that count as received by each job on each type at a solve, so that fractions are never 0."""
 
 
 class Jobs(NamedTuple):
@@ -104,7 +104,7 @@ class Log(NamedTuple):
 
 
 class State(NamedTuple):
-    """Everything."""
+    """The whole state of a simulation."""
 
     jobs: Jobs
     pairs: Pairs
@@ -131,7 +131,7 @@ def new_state(
     arrival: FloatArray, steps: FloatArray, scale: IntArray, alone: FloatArray, apart: FloatArray, workers: IntArray,
     server_gpus: int,
 ) -> State:  # fmt: skip
-    """Before the first job arrives."""
+    """Return the state before the first job arrives."""
     n, types = alone.shape
     total = int(workers.sum())
     kind = np.repeat(np.arange(types), workers)
@@ -159,7 +159,7 @@ def new_state(
 
 
 def with_longer_log(s: State) -> State:
-    """The same with four times the rows, of which those that are not written cost nothing."""
+    """Return the log with four times the rows; unwritten rows cost nothing."""
     log = Log._make(np.zeros(4 * len(column), column.dtype) for column in s.log)
     for new, old in zip(log, s.log, strict=True):
         new[: len(old)] = old
@@ -168,7 +168,7 @@ def with_longer_log(s: State) -> State:
 
 @inlined
 def admit(s: State) -> bool:
-    """Let in the jobs that have arrived by now; whether there was one."""
+    """Let in the jobs that have arrived by now; return True if there was one."""
     came = False
     while s.clock[0].arrived < len(s.jobs.arrival) and s.jobs.arrival[s.clock[0].arrived] <= s.clock[0].now:
         s.active[s.clock[0].active] = s.clock[0].arrived
@@ -182,7 +182,7 @@ def admit(s: State) -> bool:
 
 @inlined
 def dismiss(s: State, j: int, target: int) -> None:
-    """Job `j` has ended."""
+    """End job `j`."""
     k = 0
     while s.active[k] != j:
         k += 1

@@ -1,4 +1,4 @@
-"""One simulation of Gavel's evaluation; apart from the grids, so that edits of these compute nothing again."""
+"""One simulation of Gavel's evaluation, in its own module, so that edits of the grids recompute nothing."""
 
 from __future__ import annotations
 

@@ -28,10 +28,10 @@ from papers.gavel.workload import Workload, read_workload
 from papers.scales import at_scale
 
 CLUSTER: Final = (8, 16, 24)
-"""V100s, P100s, K80s."""
+"""Numbers of V100s, P100s and K80s."""
 
 ROUND: Final = 1200.0
-"""[s] (§7.1)."""
+"""Length of a round [s] (§7.1)."""
 
 MEASURED: Final = 25
 """Jobs of the continuous trace that are measured, in the middle."""

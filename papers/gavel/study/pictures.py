@@ -248,11 +248,11 @@ TENANT_PANELS: Final = (
     ("effective_tenant_sharing_loss", "tenant_sharing_loss", "Tenants' days, $\\rho < 1$"),
     ("effective_tenant_sharing_loss_95", "tenant_sharing_loss_95", "Tenants' days, $\\rho < 0.95$"),
 )
-"""Columns of the full and of the hollow marks, and what they are."""
+"""Columns of the full and of the open marks, and the label of the axis."""
 
 
 def tenants(means: pd.DataFrame) -> Figure:
-    """Averages and tails above, shares that lost by sharing below; index policy, columns of `tenants.both_papers`."""
+    """Draw averages and tails, and shares that lost by sharing; index policy, columns of `tenants.both_papers`."""
     fig, axes = charts.panels(columns=3, rows=2, width=3.5, height=2.4)
     row = np.arange(len(means))[::-1]
     for k, (ax, (filled, hollow, text)) in enumerate(zip(axes, TENANT_PANELS, strict=True)):
@@ -278,7 +278,7 @@ def tenants(means: pd.DataFrame) -> Figure:
 
 
 def _round_ticks(ax: Axes) -> None:
-    """A logarithmic axis with ticks at 1, 2, 5, 10, ..., or at 1, 10, 100, ... if it is long."""
+    """Set a logarithmic axis with ticks at 1, 2, 5, 10, ..., or at 1, 10, 100, ... if it is long."""
     ax.set_xscale("log")
     low, high = ax.get_xlim()
     steps = (1, 2, 5) if high < 100 * low else (1,)

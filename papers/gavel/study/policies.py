@@ -46,7 +46,7 @@ APART: Final = {
     "small": dict.fromkeys(("las-het", "las-het-ss", "hierarchical-het", "hierarchical-het-ss"), 32),
     "paper": {"las-het": 2048, "las-het-ss": 512, "hierarchical-het": 2048, "hierarchical-het-ss": 256},
 }
-"""Up to how many active jobs Fig 12 is drawn once more with a variable for each job, as the paper has it, by policy."""
+"""Most active jobs for which Fig 12 is drawn with a variable for each job as well, as in the paper, by policy."""
 
 
 def moment(throughput: npt.ArrayLike, workers: npt.ArrayLike, **columns: Any) -> Problem:
@@ -223,7 +223,7 @@ def solve_times(throughputs: Throughputs, sizes: dict[str, tuple[int, ...]], apa
 
 
 def told_apart(problem: Problem) -> Problem:
-    """The same problem with each job a kind of its own, so that its program has a variable for each."""
+    """Return the problem with each job as a kind of its own, so that the program has a variable for each."""
     together = problem.together[np.ix_(problem.kind, problem.kind)] if len(problem.together) else problem.together
     return replace(problem, kind=np.arange(len(problem.job)), together=together)
 

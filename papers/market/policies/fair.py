@@ -1,8 +1,8 @@
 """The two fair schedulers that [Wang2023] §5.1 compares with, in its market: list scheduling without preemption.
 
-Both ask for a fixed number of workers per job and start a job as soon as they can; they differ in who is next and where
-a gang goes. Within a tenant it is first come first served, smaller gangs going ahead where larger do not fit. Nothing
-is priced or paid, and no job is refused for its utility.
+Both ask for a fixed number of workers per job and start a job as soon as they can; they differ in the next tenant and
+in the place of a gang. Within a tenant it is first come first served, smaller gangs going ahead where larger do not
+fit. Nothing is priced or paid, and no job is refused for its utility.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def gandiva_fair(market: Market) -> Plan:
     """Run every job by a fair division of GPUs that does not look at placement.
 
     Whenever workers are free, the tenant that holds least for its share is next, with its first job whose gang can
-    start. Who is alone gets everything; idle workers are lent for nothing and come back when the jobs on them complete.
-    Servers are filled by their number, so that a gang may spread where one server could have held it. A job is
-    `is_shared` if its tenant then holds more than its quota of workers or of parameter servers.
+    start. A tenant that is alone gets everything; idle workers are lent for nothing and come back when the jobs on them
+    complete. Servers are filled by their number, so that a gang may spread where one server could have held it. A job
+    is `is_shared` if its tenant then holds more than its quota of workers or of parameter servers.
 
     [Chaudhary2020] divides the GPUs by time slices and migrates jobs to balance load. Jobs of this market are never
     preempted, so neither is here, and fairness is as coarse as jobs are long. Its trading between GPU generations needs
@@ -68,7 +68,7 @@ def _least_held(state: State) -> Schedule | None:
 
 
 def hived(market: Market) -> Plan:
-    """Run every job in virtual private clusters, with idle cells for who wants more; opportunistic jobs `is_shared`.
+    """Run every job in virtual private clusters; opportunistic jobs, which get idle cells, are `is_shared`.
 
     A tenant's quota is its virtual private cluster. A gang within it is guaranteed: it goes to the fewest servers, the
     fullest one that holds it whole if there is any (affinity, as buddy cells have it), and which servers these are is

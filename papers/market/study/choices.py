@@ -32,7 +32,7 @@ PRICES: Final = (0.02, 1.0, 3.0, 15.0, 63.0, 255.0)
 """theta - 1, the maximal price."""
 
 TRIED_ROUNDS: Final = (1, 2, 4, 8)
-"""lambda."""
+"""Values of lambda that are tried."""
 
 AS_WRITTEN: Final = 0
 """Stands for the lambda of Lemma 1, with the theta of §4.4."""

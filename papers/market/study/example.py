@@ -15,7 +15,7 @@ from papers.market.policies.astraea.max_revenue import best_schedule, cost, max_
 
 THETA: Final = (16.0, 16.0)
 EXAMPLE_ROUNDS: Final = 2
-"""lambda."""
+"""Value of lambda in the worked example."""
 
 J11, J12, J21, J22 = range(4)
 SLOTS: Final = 4
@@ -91,7 +91,7 @@ def example_table() -> pd.DataFrame:
 
 
 def price_steps() -> pd.DataFrame:
-    """Jobs come one after another and pay the posted prices (Eq. 8); who is worth less is refused.
+    """Let jobs come one after another and pay the posted prices (Eq. 8); a job that is worth less is refused.
 
     Four servers of two workers and two parameter servers, theta 16; every job wants one worker and one parameter server
     for one slot. A row has what is in use and the prices when the job comes, what it would pay, and what it is worth.

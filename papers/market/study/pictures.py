@@ -22,7 +22,7 @@ OURS: Final = "astraea-market"
 
 
 def factor_text(revenue: float) -> str:
-    """Thousands, with a minus sign."""
+    """Write a revenue in thousands, with a minus sign."""
     return f"{revenue / 1000:,.0f}".replace("-", "−")
 
 
@@ -43,7 +43,7 @@ def idle_and_full(hourly: pd.DataFrame, tenants: Sequence[str]) -> Figure:
 
 
 def prices(steps: pd.DataFrame) -> Figure:
-    """Eq. 8, and what it asks of jobs that come one after another: a table of `example.price_steps`."""
+    """Draw Eq. 8, and its prices for jobs that come one after another: a table of `example.price_steps`."""
     fig, axes = charts.panels(columns=2, width=4.2, height=2.8)
     used = np.linspace(0, 1, 101)
     for theta, color in ((2.0, "#56B4E9"), (6.0, "#0072B2"), (16.0, "#00395A")):

@@ -20,7 +20,7 @@ POLICIES: Final[dict[str, Callable[..., None]]] = {
 
 
 def get_policy(name: str, **parameters: Any) -> AppPolicy:
-    """AppPolicy of a name; only Themis takes a parameter, its `f` in [0, 1]. `InputError` for any other."""
+    """Return the policy of this name; only Themis takes a parameter, `f` in [0, 1], else `InputError`."""
     decide = POLICIES[one_of(name, POLICIES, "policy")]
     known = {"f": F} if name == "themis" else {}
     for key, value in parameters.items():

@@ -56,7 +56,7 @@ def slaq(arbiter: Arbiter) -> None:
 
 
 def strawman(arbiter: Arbiter) -> None:
-    """The app with the largest rho takes all that it wants: it believes what apps report, whoever could make more."""
+    """Give the app with the largest reported rho all that it wants, even if others could make more of it."""
     all_it_wants(arbiter, worst_first(arbiter))
 
 

@@ -11,8 +11,8 @@ hash of app and time. Whatever no app outside of the auction can use lies idle u
 
 Assumptions, where the source says nothing, that matter (`papers.themis.study.cells`). An app that wins nothing and
 holds nothing counts on one gang a lease later, so nothing is worth something, and an app that has waited long has
-little to lose by waiting on. The filter takes rho as if the app had 1/N of the cluster from now on, whatever it
-holds. Who loses in the auction gets no leftovers.
+little to lose by waiting on. The filter takes rho as if the app had 1/N of the cluster from now on, whatever it holds.
+An app that loses in the auction gets no leftovers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One simulation of the evaluation of Themis; apart from what is kept of it, so that edits of that compute only it."""
+"""One simulation of the evaluation of Themis, apart from the figures read of it, whose edits recompute nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LATER: Final = 10.0
 
 
 def bid_in_need(arbiter: Arbiter, agent: Agent) -> tuple[Bid, IntArray]:
-    """The bid of an app to which nothing is worth little, if it has nothing."""
+    """Return the bid of an app that rates losing as a long wait if it holds nothing."""
     made, rows = bid(arbiter, agent)
     if not agent.lots:
         made.value[0] = 1 / (1 / made.value[0] + LATER)
@@ -37,7 +37,7 @@ VARIANTS: Final[dict[str, Callable[..., None]]] = {
     # as it is, an app that holds and wins nothing counts on one gang a lease later
     "nothing is worth little": partial(themis, make_bid=bid_in_need),
 }
-"""Themis with one of two other rules, of which the notes on [Mahajan2020] say nothing and on which results hang."""
+"""Themis with one of two other rules; the notes on [Mahajan2020] leave them open, and results depend on them."""
 
 
 class ThemisRun(NamedTuple):

@@ -1,4 +1,4 @@
-"""Tables of [Mahajan2020] §6, and of what else is asked of Themis: for each what is run, as a `Grid`, and what is read.
+"""Tables of [Mahajan2020] §6 and of further questions: for each the runs, as a `Grid`, and the figures read of them.
 
 Of the evaluation in [Mahajan2020] only notes are at hand, so workloads are this project's own (`themis.workload`). The
 usual point has contention 1, leases of 15 minutes, f = 0.8 and no errors of estimates; everything else varies one of

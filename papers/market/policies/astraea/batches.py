@@ -25,7 +25,7 @@ FAR: Final = 2**50
 
 
 def rounds_needed(demands: Iterable[Demand], theta: tuple[float, float]) -> int:
-    """Rounds after which what is left is worth less than the cheapest job (lambda of Lemma 1).
+    """Return the number of rounds after which the rest is worth less than the cheapest job (lambda of Lemma 1).
 
     f of all jobs is the sum of their greatest revenues and f_min the least of them, of the jobs with any. sigma, the
     approximation ratio of A_maxIrev, is 2 (log theta_w + log theta_p) (Lemma 3), with natural logarithms, at least 1.
@@ -44,7 +44,7 @@ def astraea_market(
     rounds: int | None = None,
     is_own_priced: bool = True,
 ) -> Plan:
-    """Schedules and payments of the paper's algorithm.
+    """Plan a market by the paper's algorithm: schedules and payments.
 
     Interval l = 1, 2, ... takes the jobs that arrived by tau_l = 2**l and are still waiting, and runs those it admits
     in (lambda tau_l, lambda tau_(l+1)]. (§4.2 writes tau_l = 2**(l-1), but its tau_1 = 2 and its example are these.)

@@ -41,7 +41,7 @@ class Demand(NamedTuple):
 
 
 def demand(market: Market, job: int) -> Demand:
-    """Distributed, a server keeps all parameter servers and as many workers as it can but one, as in Algorithm 4."""
+    """Compute a `Demand`; distributed, a server has all parameter servers and one worker less than fits (Alg. 4)."""
     jobs, most = market.jobs, int(market.jobs.chunks[job])
     fits, needed, fewest = _room(market, most)
     slots = np.full((2, most + 1), NEVER)
@@ -66,7 +66,7 @@ def _room(market: Market, most: int) -> tuple[BoolArray, IntArray, IntArray]:
 
 
 def feasible_theta(market: Market, factor: float = 1.0) -> Theta:
-    """Maximal prices at which no job would run, times `factor` (Fig 11).
+    """Return the maximal prices at which no job would run, times `factor` (Fig 11).
 
     §4.4 asks for theta_w - 1 >= f_j / (worker slots of j) and theta_p - 1 >= f_j / (parameter-server slots of j), and
     both at least 1. The bound is over every placement that the empty cluster allows, with one parameter server, at the
@@ -156,7 +156,7 @@ def level(slots: int) -> int:
 
 @compiled
 def take(table: Table, a: int, b: int, column: int, amount: int) -> None:
-    """Less in slots a + 1, ..., b of a column."""
+    """Take from a column in slots a + 1, ..., b."""
     slots = table.shape[1]
     for t in range(a, b):
         table[0, t, column] -= amount
