@@ -38,7 +38,7 @@ def idle_and_full(hourly: pd.DataFrame, tenants: Sequence[str]) -> Figure:
             ax.axvspan(day * DAY, (day + 1) * DAY, color="#F2F2F2", linewidth=0, zorder=0)
     wide = lines.pivot_table(index="time", columns="tenant", values="utilization")
     apart = 100 * float((wide.max(axis=1) - wide.min(axis=1) > 0.5).mean())
-    charts.legend(fig, headline=f"One tenant is 50 points above the other in {apart:.0f} % of the hours")
+    charts.legend(fig, headline=f"One tenant uses over 50 points more than the other in {apart:.0f} % of the hours")
     return fig
 
 
