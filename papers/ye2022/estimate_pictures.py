@@ -90,15 +90,16 @@ def honesty(curve: pd.DataFrame, age: pd.DataFrame, span: float) -> Figure:
     Both panels show percentage points above what the quantile, or the 80 % band, promises.
     """
     fig, axes = charts.panels(columns=2, width=3.5, height=2.9)
-    parts = ((curve, "probability", "share", curve["probability"]), (age, "day", "coverage", 0.8))
+    parts = ((curve.assign(promised=curve["probability"]), "probability", "share"),
+             (age.assign(promised=0.8), "day", "coverage"))  # fmt: skip
     with style():
-        for ax, (frame, x, y, promised) in zip(axes, parts, strict=True):
-            off = frame.assign(off=100 * (frame[y] - promised))
+        for ax, (frame, x, y) in zip(axes, parts, strict=True):
+            off = frame.assign(off=100 * (frame[y] - frame["promised"]))
             for k, name in enumerate(dict.fromkeys(curve["estimator"])):
                 here, part = charts.look(name, k), off[off["estimator"] == name]
                 ax.plot(part[x], part["off"], label=name, color=here.color, linestyle=here.line, marker=here.marker,
                         markersize=3.5, linewidth=1.5)  # fmt: skip
-            worst = off.loc[off["off"].abs().idxmax()]
+            worst = off.iloc[int(np.nanargmax(off["off"].abs()))]
             charts.title(ax, "(a) all quantiles" if x == "probability" else "(b) the 80 % band, by day",
                          f"farthest: {worst['estimator']}, {worst['off']:+.0f} points")  # fmt: skip
             ax.axhline(0, **REFERENCE)

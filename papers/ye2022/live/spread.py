@@ -61,14 +61,15 @@ def spread_picture(table: pd.DataFrame) -> Figure:
     """Means over seeds of `spread_table`, a line for each system."""
     fig, axes = charts.panels(columns=2, width=3.4, height=2.5)
     means = table.groupby(["system", "spread"])[["jct", "loss"]].mean()
-    sooner = means.loc["astraea", "jct"] < means.loc["slurm", "jct"]
+    wide = table.pivot_table(index="spread", columns="system", values="jct")
+    sooner = wide.index[wide["astraea"] < wide["slurm"]]
     for system, (name, color) in SYSTEMS.items():
         for ax, column, factor in zip(axes, ("jct", "loss"), (1, 100), strict=True):
             ax.plot(SPREADS, factor * means[column].loc[system].to_numpy(), "o-", color=color, label=name, markersize=4)
     for ax, label in zip(axes, ("Average JCT [s]", "Jobs [%]"), strict=True):
         ax.set(xlabel="Standard deviation of log service", ylabel=label)
         ax.set_ylim(bottom=0)
-    found = f"from {sooner[sooner].index.min():g} on" if sooner.any() else "nowhere"
+    found = f"from {sooner.min():g} on" if len(sooner) else "nowhere"
     charts.title(axes[0], "(a) completion times", f"ASTRAEA is sooner {found}")
     charts.title(axes[1], "(b) sharing loss")
     charts.legend(fig, columns=2, headline="Do leases pay as running times spread?")
