@@ -17,7 +17,7 @@ def total_revenue(plan: Plan) -> float:
 def ideal_revenue(plan: Plan) -> float:
     """Sum of f_j from the beginning of the job's round (Definition 1), or of the job itself where there are no rounds.
 
-    What a job waited for before that counts nothing.
+    Waiting before that does not count.
     """
     value = plan.market.jobs.value
     return float(sum(value(s.job, float(s.end - s.start)) if np.isnan(s.ideal) else s.ideal for s in plan.schedules))

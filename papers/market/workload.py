@@ -79,11 +79,11 @@ def sample_market(
     Parameters
     ----------
     jobs, servers, tenants : int
-        How many; each server has `GPUS_PER_NODE` workers and one parameter server. At least as many servers as tenants.
+        Numbers; each server has `GPUS_PER_NODE` workers and one parameter server. At least as many servers as tenants.
     chunks : {"drawn", "requested"}
         D_j is drawn from its printed range, or is the number of GPUs of the trace's job.
     mixed : bool
-        Whether servers have the workers of `MIX` instead, the larger spread evenly among them.
+        If True, servers have the workers of `MIX` instead, the larger spread evenly among them.
     seed : int
         At least 0. Job i of two markets of one seed has the same properties, whatever the other parameters are.
 

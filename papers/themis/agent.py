@@ -1,4 +1,4 @@
-"""The agent of an app: runs its jobs on what the app holds, and says what more GPUs would do ([Mahajan2020] §4.3).
+"""The agent of an app: it runs the app's jobs on its GPUs, and rates further GPUs ([Mahajan2020] §4.3).
 
 Two levels: the arbiter decides which app holds which GPUs for how long, the agent which job runs on them. A lot is what
 one gang holds under one lease. A lot whose job is done takes another job of the app; if there is none, it is returned.

@@ -17,9 +17,9 @@ rise on. In each step, with s_m the share and t_m the level so far,
 A level is what the steps so far guarantee, w_m times the sum of their optima; what a solution happens to give beyond it
 does not count, so that the outcome does not depend on which of several optimal X a solver returns.
 
-Who is bottlenecked is a mixed-integer program in the paper (z_m = 1 if job m can have more). Two allocations that raise
-one job each have a mean that raises both; so all jobs that can have more can have more at once, and one linear program
-finds them: each gains up to a small step, and the sum of gains is maximized.
+The paper finds bottlenecked jobs by a mixed-integer program (z_m = 1 if job m can have more). Two allocations that
+raise one job each have a mean that raises both; so all jobs that can have more can have more at once, and one linear
+program finds them: each gains up to a small step, and the sum of gains is maximized.
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ def dismiss(s: State, j: int, target: int) -> None:
 
 
 def reset_received_time(s: State, initial: float) -> None:
-    """Note who was owed what, and count received time anew: the program is about to be solved."""
+    """Note the time owed to each job, and count received time anew, before the program is solved."""
     clock, jobs = s.clock.view(CLOCK, np.ndarray)[0], s.jobs  # whose columns are found faster
     active, elapsed = s.active[: clock["active"]], float(clock["now"] - clock["solved_at"])
     _reset(active, jobs.known, jobs.share, jobs.received, jobs.deficit, elapsed, initial)

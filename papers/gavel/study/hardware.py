@@ -32,7 +32,7 @@ PANELS: Final = (
 
 
 def sources(summary: pd.DataFrame) -> Figure:
-    """Four measures of each policy, a mark for each source; columns as of `verify_hardware`'s first table."""
+    """Draw four measures of each policy, a mark for each source; columns as of `verify_hardware`'s first table."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.3)
     names = charts.ordered(summary["policy"])
     for k, (ax, (column, text, unit)) in enumerate(zip(axes, PANELS, strict=True)):
@@ -56,7 +56,7 @@ def _label(policy: str) -> str:
 
 
 def steps(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
-    """Average JCT over the cluster's, from here to their simulator, one change after the other."""
+    """Draw average JCT over the cluster's, from here to their simulator, one change after the other."""
     fig, ax = charts.panels(width=5.6, height=2.9)
     jct = summary.set_index(["policy", "source"])["average_jct"].to_dict()
     way = table.dropna(subset="average_jct")
@@ -76,7 +76,7 @@ def steps(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
 
 
 def job_by_job(jobs: pd.DataFrame) -> Figure:
-    """JCT of each job on the cluster over that in two simulations, a panel for each policy."""
+    """Draw the JCT of each job on the cluster against two simulations, a panel for each policy."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.9)
     for k, (ax, (policy, part)) in enumerate(zip(axes, jobs.groupby("policy", sort=False), strict=True)):
         hours, below = part.drop(columns=["policy", "job"]) / 3600, []
@@ -96,7 +96,7 @@ def job_by_job(jobs: pd.DataFrame) -> Figure:
 
 
 def against(summary: pd.DataFrame, column: str = "average_jct") -> pd.DataFrame:
-    """A measure of each policy that ran in all four, on the cluster, and how far from it the others are [%]."""
+    """Return a measure of the policies that ran in all four, on the cluster, and the others' distance from it [%]."""
     wide = summary.pivot_table(index="policy", columns="source", values=column, sort=False)[list(MARKS)].dropna()
     off = 100 * (wide.div(wide["cluster"], axis=0) - 1)
     return off.assign(cluster=wide["cluster"]).rename(index=lambda policy: look(policy).label)

@@ -205,7 +205,7 @@ TOLD: Final = {
 
 
 def placement(mixed: pd.DataFrame) -> Figure:
-    """Average JCT of gangs and of jobs on one GPU, by what LAS het. is told of placement."""
+    """Draw average JCT of gangs and of jobs on one GPU, by what LAS het. is told of placement."""
     fig, axes = charts.panels(columns=2, width=3.5, height=2.9)
     columns, words = ["gang_jct", "single_jct"], mixed["told"].map(TOLD)
     hours = mixed.assign(told=words, **{column: mixed[column] / 3600 for column in columns})
@@ -221,7 +221,7 @@ def placement(mixed: pd.DataFrame) -> Figure:
 
 
 def both_fairnesses(table: pd.DataFrame) -> Figure:
-    """LAS and LTGF in the metrics of both papers, over load; columns as of `tables.steady`."""
+    """Draw LAS and LTGF in the metrics of both papers, over load; columns as of `tables.steady`."""
     fig, axes = charts.panels(columns=3, width=2.6, height=3.0)
     over_rate(table, "average_jct", axes[0])
     for ax, column, text in (

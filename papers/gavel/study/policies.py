@@ -1,4 +1,4 @@
-"""Gavel's policies without a simulation: worked examples, the hierarchy as jobs are added, and how long solves take.
+"""Gavel's policies without a simulation: worked examples, the hierarchy as jobs are added, and times of solves.
 
 Every policy is asked directly about moments that are made here ([Narayanan2020] §4.1, §4.3, Figs 11, 12, 21).
 """
@@ -203,7 +203,7 @@ def hierarchy(throughputs: Throughputs, policies: Sequence[str], *, seed: int = 
 
 
 def solve_times(throughputs: Throughputs, sizes: dict[str, tuple[int, ...]], apart: Mapping[str, int]) -> pd.DataFrame:
-    """Fig 12: how long one solve takes; a quarter as many GPUs of each type as jobs, jobs of one GPU, three entities.
+    """Fig 12: time of one solve; a quarter as many GPUs of each type as jobs, jobs of one GPU, three entities.
 
     Columns policy, jobs, variables, seconds; `variables` is "a class", or "a job" for as many jobs as `apart`
     has for the policy, and fewer, when no two are taken for alike.

@@ -140,7 +140,7 @@ def grid_of(
     drawn: Iterable[Drawn], throughputs: Throughputs, workers: tuple[int, ...], cases: Mapping[Any, tuple[Any, ...]],
     column: str = "policy", **same: Any,
 ) -> Grid:  # fmt: skip
-    """Every case on every workload, the case changing fastest.
+    """Combine every case with every workload, the case changing fastest.
 
     A case is the further fields of a `GavelRun` (policy, options, is_ideal, believed), under the name that it has in
     the `column` of the index. Columns that are the `same` in all rows stand first.

@@ -38,7 +38,7 @@ def speeds(throughputs: Throughputs) -> pd.DataFrame:
 
 
 def colocation(throughputs: Throughputs, accelerator: str) -> pd.DataFrame:
-    """Fig 15: how fast two job types run on one shared GPU, each relative to itself alone there.
+    """Fig 15: throughput of each of two job types on one shared GPU, relative to itself alone there.
 
     Columns job, beside, and normalized: the throughput of `job` next to `beside` over that alone; NaN if they cannot
     share the GPU.
@@ -123,7 +123,7 @@ def worth_sharing(table: pd.DataFrame) -> pd.Series[float]:
 
 
 def tenants_words(means: pd.DataFrame) -> pd.DataFrame:
-    """Means of `tenants.both_papers` in h and %, with columns that a person reads."""
+    """Return means of `tenants.both_papers` in h and %, with readable column names."""
     hours, shares = ("average_jct", "p99_jct", "makespan"), ("sharing_loss", "sharing_loss_95")
     shown = means.assign(**{c: means[c] / 3600 for c in hours})
     lost = [c for c in shown.columns.astype(str) if c.endswith(shares)]

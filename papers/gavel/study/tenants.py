@@ -1,6 +1,6 @@
 """LTGF beside Gavel's policies on GPUs of several types, where both have something to divide: tenants ([Ye2022], §4).
 
-Long-term GPU-time fairness is about tenants with quotas, Gavel's traces have none. So the jobs are those of a trace
+Long-term GPU-time fairness is about tenants with quotas, and Gavel's traces have none. So the jobs are those of a trace
 with tenants: the synthetic Philly, unless another is named. Its durations are taken for durations on V100s, job types
 are drawn (`from_trace`), and tenants are the entities that `hierarchical` and `ltgf` divide the cluster among.
 
@@ -112,7 +112,7 @@ def in_effective_time(result: Result) -> Result:
 
 
 def both_papers(result: Result) -> dict[str, Any]:
-    """Metrics of both papers: times in s, shares in [0, 1]; `effective_...` counts effective GPU-time.
+    """Return the metrics of both papers: times in s, shares in [0, 1]; `effective_...` counts effective GPU-time.
 
     `tenant_sharing_loss` is the share of (tenant, day) cases, a day beginning every hour, with rho_tenant < 1, and
     `tenant_sharing_loss_95` with rho_tenant < 0.95.

@@ -71,7 +71,7 @@ class Estimator:
         return np.where(profiled, row, np.nan)
 
     def match(self, job_type: str) -> str:
-        """The reference job whose fingerprint is nearest to that of a job which is measured as if it were new."""
+        """Return the reference job with the fingerprint nearest to that of a job measured as if it were new."""
         rows = self.table.reshape(len(self.references), -1)
         distance = np.sqrt(((rows - complete(rows, self.profile(job_type))) ** 2).mean(axis=1))
         return self.references[int(distance.argmin())]

@@ -1,11 +1,11 @@
-"""Training speeds in short: what the simulator uses where the authors' measurements are not at hand.
+"""Compact training speeds, for use without the authors' measurements.
 
 The numbers are facts and fits of the measurements that Gavel's authors published (`simulation_throughputs.json` of
 their artifact, the configurations of [Narayanan2020] Table 2), rounded to two digits. Everything else follows by three
 rules (the numbers are in `speeds.toml`):
 
 - **Gangs**: a worker waits `WAIT` seconds for the others after each step, so s workers make s / (1 / v + wait) steps/s
-  where one makes v. The wait depends on the model and on where the gang stands, not on its size. Models that are not in
+  where one makes v. The wait depends on the model and on the gang's place, not on its size. Models that are not in
   `WAIT` train on one GPU only.
 - **Contention**: beside another job, a job runs 1 + sensitivity x pressure times slower: its own sensitivity, the
   other's pressure. Gangs never share their GPUs (none of the measured ones does).

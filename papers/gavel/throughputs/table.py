@@ -73,7 +73,7 @@ class Throughputs:
         """Consolidated and unconsolidated workers as accelerator types of their own ([Narayanan2020] §3.1).
 
         "We can model this in our policies by having two different worker types": after the J types, whose gangs are
-        consolidated, come the J types `<type>_unconsolidated`, as the authors' file calls them, whose GPUs stand on
+        consolidated, come the J types `<type>_unconsolidated`, as the authors' file calls them, whose GPUs are on
         independent servers. The number of workers of each is that of the cluster's GPUs of either kind, so that every
         policy and the mechanism decide about placement without knowing of it. Both halves of `solo` are then the same.
 
@@ -116,7 +116,7 @@ class Throughputs:
         )
 
     def type_index(self, accelerator: str) -> int:
-        """The column of an accelerator type; `InputError` if there is none."""
+        """Return the column of an accelerator type; `InputError` if there is none."""
         return self.types.index(one_of(accelerator, self.types, f"{self.name}: accelerator"))
 
     def alone(self, job_type: str, scale_factor: int, *, consolidated: bool = True) -> FloatArray:
@@ -145,7 +145,7 @@ class Throughputs:
 
 
 def _measured(path: Path) -> Tables:
-    """The numbers of a file, checked entry by entry."""
+    """Return the numbers of a file, checked entry by entry."""
     if not path.is_file():
         hint = "get it with `astraea data fetch gavel-throughputs`"
         raise InputError(f"{path}: there is no such file of measured throughputs; {hint}")

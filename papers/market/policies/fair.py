@@ -206,7 +206,7 @@ def _fullest_or_emptiest(
 
 @compiled
 def spread(workers: IntArray, ps: IntArray, order: IntArray, size: int, needed: IntArray) -> tuple[int, IntArray]:
-    """First host that can feed a gang, -1 if there is none, and the workers that each server gives.
+    """Return the first host that can feed a gang, -1 if there is none, and the workers that each server gives.
 
     Its parameter servers reach as many workers elsewhere as `needed` allows (`Market.ps_needed`, 3i); the others are
     its own.

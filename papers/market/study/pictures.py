@@ -61,7 +61,7 @@ def prices(steps: pd.DataFrame) -> Figure:
 
 
 def over_ours(frame: pd.DataFrame, column: str, keys: Sequence[str]) -> pd.DataFrame:
-    """Others' values over Astraea's in the same market; columns `keys`, scheduler, relative."""
+    """Return others' values over Astraea's in the same market; columns `keys`, scheduler, relative."""
     wide = frame.pivot_table(index=list(keys), columns="scheduler", values=column)
     ratios = wide.drop(columns=OURS).div(wide[OURS], axis=0)
     return ratios.melt(ignore_index=False, value_name="relative").dropna().reset_index()
@@ -200,7 +200,7 @@ def variances(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _variances(table: pd.DataFrame, ax: Axes) -> None:
-    """Others' variance over Astraea's, in each trial; what is beyond 8 or is not defined is written."""
+    """Draw others' variance over Astraea's in each trial, and write values beyond 8 or undefined ones."""
     variance = variances(table)
     relative = over_ours(variance, "variance", ["trial"])
     charts.dodged(relative, "trial", "relative", by="scheduler", ax=ax, each=False)

@@ -71,7 +71,7 @@ def no_incentive(market: Market, is_own_priced: bool = True) -> str:
 
 
 def reported(market: Market, job: int, **columns: int) -> Market:
-    """The market as it looks if one job is reported with other numbers."""
+    """Return the market with one job reported with other numbers."""
     said = {name: getattr(market.jobs, name).copy() for name in columns}
     for name, value in columns.items():
         said[name][job] = value
@@ -79,7 +79,7 @@ def reported(market: Market, job: int, **columns: int) -> Market:
 
 
 def lie_that_pays(market: Market, is_own_priced: bool = True) -> str:
-    """A false report that pays, in words; empty if none was found."""
+    """Describe a false report that pays, in words; empty if none was found."""
     jobs = market.jobs
     honest = gains(planned(market, is_own_priced)).to_numpy()
     for job in range(len(jobs)):
@@ -96,7 +96,7 @@ def lie_that_pays(market: Market, is_own_priced: bool = True) -> str:
 
 
 def better_for_one(market: Market, is_own_priced: bool = True) -> str:
-    """A plan that is better for one tenant and worse for none, in words; empty if none was found."""
+    """Describe a plan that is better for one tenant and worse for none, in words; empty if none was found."""
     plan = planned(market, is_own_priced)
     for k, s in enumerate(plan.schedules):
         others = (*plan.schedules[:k], *plan.schedules[k + 1 :])

@@ -1,4 +1,4 @@
-"""The figures of [Wang2023] where its text can be read in more than one way, and our tables in the form of its own."""
+"""Figures of [Wang2023] under each reading of its text, and our tables in the form of its own."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def settings_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 
 
 def table2(found: pd.DataFrame) -> pd.DataFrame:
-    """Table 2 beside what was found: means over trials of one reading of `tenants_table`, the paper's, and the ratio.
+    """Return Table 2 of one reading of `tenants_table`: means over trials, the paper's values, and the ratio.
 
     Index tenants and, last, "max / min", the ratio that §5.2 speaks of; NaN where the paper has no such number.
     """

@@ -1,4 +1,4 @@
-"""Tables of [Wang2023] §5: the plans of markets that each reads, what they earned, for whom, how near the optimum.
+"""Tables of [Wang2023] §5: the plans that each reads, their revenues, for whom, and their distance from the optimum.
 
 Every market is drawn from one trace, by default 600 jobs of 14 tenants on 100 servers; a trial is a seed, which decides
 the stretch of the trace and all that is drawn. `paper` has the paper's 5 trials, `small` 2 of some tens of jobs; how
@@ -75,7 +75,7 @@ READ: Final = {DRAWN: SECTION, USUAL: HERE}
 
 
 class Point(NamedTuple):
-    """One plan: who makes it of which market; `setting` of `SETTINGS`, `percent` is that of `runs.planner`."""
+    """One plan: its market and its planner; `setting` is of `SETTINGS`, `percent` that of `runs.planner`."""
 
     scheduler: str
     jobs: int

@@ -39,7 +39,7 @@ COMPARED: Final = ("themis", "astraea", "tiresias")
 
 
 def one_app(app: App, losses: pd.DataFrame, held: pd.DataFrame) -> Figure:
-    """Loss curves of an app's jobs, and what it holds; `tables.loss_table` and `held_table`."""
+    """Draw the loss curves of an app's jobs, and the GPUs that it holds; `tables.loss_table` and `held_table`."""
     fig, axes = charts.panels(columns=2, width=4.2, height=2.8)
     with style():
         for rung, color in enumerate(RUNGS[: losses["rung"].max()], 1):
@@ -80,7 +80,7 @@ def estimates(foresight: pd.DataFrame, errors: pd.DataFrame, bound: float) -> Fi
 
 
 def auction(example: pd.DataFrame) -> Figure:
-    """Bids of the apps of `auctions.example_table`, side by side at each choice, and what they win."""
+    """Draw the bids of the apps of `auctions.example_table` side by side at each choice, and their prizes."""
     rows = example[["local", "spread"]].drop_duplicates()
     texts = [" + ".join(["on one machine"] * near + ["spread"] * far) or "nothing" for near, far in rows.to_numpy()]
     fig, ax = charts.panels(width=6.4, height=2.6)
@@ -158,7 +158,7 @@ LARGE: Final = ("optimus", "gandiva-packing", "slaq")
 
 
 def contention(table: pd.DataFrame, bound: float) -> Figure:
-    """Fairness and GPU time over the contention; sweep ``contention``."""
+    """Draw fairness and GPU time over the contention; sweep ``contention``."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.5)
     far = table["scheduler"].isin(LARGE)
     one, few = table["scheduler"] == "themis-one-bidder", table[table["scheduler"] != "themis-one-bidder"]
@@ -184,11 +184,11 @@ def contention(table: pd.DataFrame, bound: float) -> Figure:
 
 
 VARIANTS: Final = {"nothing is worth little": "losing is rated as a long wait"}
-"""Words of the legend for a variant, where its name in the table does not say enough."""
+"""Words of the legend for a variant whose name in the table does not say enough."""
 
 
 def variants(table: pd.DataFrame, bound: float) -> Figure:
-    """The worst app over the knob f under other rules, a panel for each contention; sweep ``variants``."""
+    """Draw the worst app over the knob f under other rules, a panel for each contention; sweep ``variants``."""
     loads = sorted(table["contention"].unique())
     fig, axes = charts.panels(columns=len(loads), width=3.5, height=2.7)
     for ax, load in zip(np.atleast_1d(axes), loads, strict=True):
@@ -202,7 +202,7 @@ def variants(table: pd.DataFrame, bound: float) -> Figure:
 
 
 def lies(table: pd.DataFrame) -> Figure:
-    """Completion times of liars and of everybody else, over those with the truth; `tables.lies_table`."""
+    """Draw completion times of liars and of everybody else, over those with the truth; `tables.lies_table`."""
     said = table.assign(
         liar=table["jct"],  # not in seconds
         who=np.where(table["f"].isna(), "the\nstrawman", "Themis\nf = " + table["f"].map("{:g}".format)),
@@ -221,7 +221,7 @@ def lies(table: pd.DataFrame) -> Figure:
 
 
 def two_ideas(apps: pd.DataFrame) -> Figure:
-    """Every app by its GPU-time and by its finish time, with the bounds of `tables.quadrants`; `tables.app_table`."""
+    """Draw every app by its GPU-time and its finish time, with the bounds of `tables.quadrants`; `tables.app_table`."""
     fig, axes = charts.panels(columns=3, width=2.35, height=2.7)
     with style():
         for ax, scheduler in zip(axes, COMPARED, strict=True):
