@@ -2,7 +2,7 @@
 
 An app explores hyper-parameters: it trains many jobs of one model, each a gang of the same size, and a tuner ends the
 poor ones early by their losses. An app is done when the best job has converged. Nobody knows beforehand how long a job
-needs and which one will be the best: losses are read epoch by epoch, as jobs get on.
+needs and which one will be the best: losses are read epoch by epoch.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class Tuner(NamedTuple):
     """Successive halving: train all jobs a little, keep the better ones, train these longer ([Jamieson2016]).
 
     Rung r trains n_r jobs until each has had `first * eta**r` epochs, or has converged; then the ceil(n_r / eta) jobs
-    of the lowest last loss go on. The last job trains until it converges. A rung is over when its slowest job is done.
+    of the lowest last loss continue. The last job trains until it converges. A rung is over when its slowest job is
+    done.
     """
 
     first: int = 4  # epochs of every job before the first cut
@@ -79,7 +80,7 @@ class App:
     def stages(self) -> list[tuple[list[int], list[int]]]:
         """Jobs of every rung, unknown beforehand, and the epochs that each job may have had at its end.
 
-        Those of the lowest last loss go on, the earlier job of equals.
+        Those of the lowest last loss continue, the earlier job of equals.
         """
         jobs, out = list(range(len(self.loss))), []
         for _, epochs in rungs(len(jobs), self.tuner):

@@ -1,6 +1,6 @@
 """Forecasts of agents for their apps, and the finish-time fairness that follows, compiled for many agents at once.
 
-All that an agent knows stands in its book, one array of numbers: first those of `HEAD`, then a row for each of `PLAN`
+All that an agent knows is in its book, one array of numbers. First come those of `HEAD`, then a row for each of `PLAN`
 with a number for every rung, then a row for each of `TABLE` with a number for every job. The books of several agents
 are put one behind the other. Phases are rows of jobs and work [gang-s], as `apps.Phase`.
 """
@@ -26,8 +26,8 @@ COUNT, END, DONE = range(PLAN)
 
 TABLE: Final = 7
 EPOCHS, BEFORE, READY, PACE, LOCAL, RUNG, UNDONE = range(TABLE)
-"""Epochs without those of the run that goes on; epochs at the beginning of this rung; since when it makes progress [s],
-inf if it does not run; time of an epoch where it runs [s]; whether that is on one machine; whether it is in this rung;
+"""Epochs without those of the current run; epochs at the beginning of this rung; since when it makes progress [s], inf
+if it does not run; time of an epoch where it runs [s]; whether that is on one machine; whether it is in this rung;
 whether it has not reached the end of it."""
 
 

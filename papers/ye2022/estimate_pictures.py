@@ -85,7 +85,7 @@ def errors(density: pd.DataFrame, jobs: int) -> Figure:
 
 
 def honesty(curve: pd.DataFrame, age: pd.DataFrame, span: float) -> Figure:
-    """How far quantiles are from honest: `accuracy.calibration`, and `error_by_age` in a trace of `span` seconds.
+    """Draw how far quantiles are from honest: `accuracy.calibration`, and `error_by_age` in a trace of `span` s.
 
     Both panels show percentage points above what the quantile, or the 80 % band, promises.
     """

@@ -24,7 +24,7 @@ from papers.ye2022.falsifier import LEASE, MEASURES, Workload, measured, run, wo
 def by_textbook(
     w: Workload, policy: Callable[[textbook.Simulation], list[textbook.Job]] = textbook.astraea
 ) -> dict[str, Any]:
-    """What `astraea.textbook` returns of a workload, under ASTRAEA unless another policy is given."""
+    """Return the answer of `astraea.textbook` for a workload, under ASTRAEA unless another policy is given."""
     jobs = [textbook.JobSpec(j.tenant, j.demand, int(LEASE) * j.submit, int(LEASE) * j.duration) for j in w.jobs]
     return textbook.simulate(
         jobs, w.nodes, w.gpus_per_node, [1] * w.tenants, policy,

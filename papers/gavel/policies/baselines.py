@@ -9,17 +9,17 @@ it is then kept if sharing made the two together faster than taking turns, and d
 the same part of the GPU-time of every type, as nothing is known of how fast a job is where.
 
 Departures of this Gandiva: the released code keeps a pair whose normalized throughputs, summed over jobs and types,
-reach 1; here their mean over the GPUs of the cluster must be above 1, the value of taking turns. It tries partners for
-all jobs where one GPU is missing; here for as many as are missing: most trials fail, and with 4 jobs/h on 108 GPUs
-those for all made the average JCT 36.2 h where equal shares without any packing give 23.6 h. On types where a pair
-cannot share (its throughput there is 0), its two jobs take turns. Jobs that can share on no type are not tried; the
-released code pairs them, gangs above all, and both stand still until the next decision.
+reach 1. Here their mean over the GPUs of the cluster must be above 1, the value of taking turns. If one GPU is missing,
+it tries partners for all jobs; here, for as many jobs as GPUs are missing. Most trials fail: with 4 jobs/h on 108 GPUs
+trials for all jobs made the average JCT 36.2 h, where equal shares without any packing give 23.6 h. On types where a
+pair cannot share (its throughput there is 0), its two jobs take turns. Jobs that can share on no type are not tried;
+the released code pairs them, gangs above all, and both stand still until the next decision.
 
 AlloX has the least average job completion time by min-cost matching, for jobs of one GPU. Waiting jobs are matched to
 (GPU, position from the end of its queue). A job in position p delays itself and the p - 1 jobs behind it, so it costs p
-× its processing time on that type, and the matching of least cost has the least sum of completion times (Le et al.,
-EuroSys 2020). The first job of each queue starts and keeps its GPU until it ends; the others are matched again when
-jobs come or go. A job may so be left waiting for a fast GPU while a slow one is idle.
+× its processing time on that type. The matching of least cost has the least sum of completion times (Le et al., EuroSys
+2020). The first job of each queue starts and keeps its GPU until it ends; the others are matched again when jobs come
+or go. A job may so be left waiting for a fast GPU while a slow one is idle.
 
 As in the comparison, only free GPUs have queues, and all waiting jobs are matched (fairness parameter alpha = 1).
 """
@@ -113,7 +113,7 @@ class Matching:
         self.running: dict[int, int] = {}  # job of the workload -> type
 
     def __call__(self, problem: Problem) -> Allocation:
-        """Start the jobs that stand first in their queues beside those that run; `InputError` for a gang."""
+        """Start the first job of each queue beside those that run; `InputError` for a gang."""
         gangs = np.flatnonzero(problem.scale_factor != 1)
         if len(gangs):
             job, gang = problem.job[gangs[0]], problem.scale_factor[gangs[0]]

@@ -106,9 +106,9 @@ def _gaining(
 def spread_pairs(classes: Classes, pairs: ClassPairs, time: FloatArray, types: int) -> tuple[IntArray, FloatArray]:
     """Pairs of jobs, (P, 2), and their fractions of time, (P, J), from the time that the pairs of classes have.
 
-    Every job of a class has the same part of it, in few pairs: what each job of the first class still lacks goes to
-    the next job of the second that lacks some, as in a transportation problem's north-west corner; jobs of one class
-    are matched two by two, or, where their number is odd, each with the next in a ring.
+    Every job of a class has the same part of it, in few pairs. Time that a job of the first class lacks is given to its
+    pair with the next job of the second that lacks some (the north-west corner rule of transportation problems). Jobs
+    of one class are matched two by two, or, if their number is odd, each with the next in a ring.
     """
     if len(time) == 0:
         return np.zeros((0, 2), np.int64), np.zeros((0, types))

@@ -1,9 +1,9 @@
 """Policies that solve one or several programs at each moment and remember only the solver's basis.
 
-Where types are not told apart there is one pool of GPUs, and closed forms take the place of a solver: a job's time is
-divided over the types in proportion to their GPUs, so that its share of all GPUs is one number. Nothing is left to
-choose for the least of many shares, which rise together until a type or a job has no more room; and a sum is the
-largest if GPUs go to what is worth most on one of them, as where a knapsack is filled with parts of things.
+Where types are not told apart there is one pool of GPUs, and closed forms replace a solver. A job's time is divided
+over the types in proportion to their GPUs, so that its share of all GPUs is one number. For the least of many shares
+nothing is left to choose: they rise together until a type or a job is full. A sum is the largest if GPUs go to the jobs
+worth most on one of them, as in a fractional knapsack.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def policy(
 ) -> Allocator:
     """Make a policy without memory that solves programs; without jobs it answers without solving.
 
-    `allocate` gives the allocation of one moment. `alike` says what of a `Problem` jobs must have in common, besides
-    their speeds, to be interchangeable; without it, none are. What is `declared` is of `Allocator`; a policy that does
+    `allocate` gives the allocation of one moment. `alike` names the columns of a `Problem` that interchangeable jobs
+    have in common, besides their speeds; without it, none are. What is `declared` is of `Allocator`; a policy that does
     not know speeds gets a program that does not tell types apart.
     """
 

@@ -3,8 +3,8 @@
 A policy states what to maximize over the effective throughputs throughput(m, X), and gets back an optimum or a
 `PolicyError`. There is a variable only where a job, or both jobs of a pair, can run.
 
-Jobs that a policy does not tell apart are one class (`classes`): if X is an optimum, so is the mean of all X in which
-such jobs change places, as the program is linear; there they all have the same. So a class has the variables of one
+Jobs that a policy does not tell apart are one class (`classes`). As the program is linear, the mean of all optima in
+which such jobs change places is an optimum too, and there they all have the same. So a class has the variables of one
 job, which each of its jobs has, and takes GPUs as many times as there are jobs in it; the program does not grow with
 the queue. Two classes that share GPUs have one variable for each type, the time that all their pairs have together.
 """
@@ -217,9 +217,9 @@ class Program:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Maximize ``objective @ x + worth * y.sum()`` over x and y; y are further columns of `rows`.
 
-        Each y is at most `most`. Where there are pairs, many more than can be in any solution, only those are handed to
-        HiGHS that were used a moment ago, or pay at the prices of the GPUs and throughputs found so far, until no other
-        pair does: that is an optimum of all. Gives x, y, and the dual values of the rows.
+        Each y is at most `most`. There are many more pairs than any solution uses. HiGHS gets only those that were used
+        a moment ago, or pay at the prices found so far, until no other pair does: that is an optimum of all. Gives x,
+        y, and the dual values of the rows.
         """
         alone, size = len(self._owner), rows.shape[1]
         limits = np.concatenate([self.limits, held])

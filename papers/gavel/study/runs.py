@@ -143,7 +143,7 @@ def grid_of(
     """Combine every case with every workload, the case changing fastest.
 
     A case is the further fields of a `GavelRun` (policy, options, is_ideal, believed), under the name that it has in
-    the `column` of the index. Columns that are the `same` in all rows stand first.
+    the `column` of the index. Columns that are the `same` in all rows come first.
     """
     made = []
     for row, jobs, until in drawn:

@@ -1,8 +1,8 @@
 """Throughputs of pairs that were never measured, from a few measurements ([Narayanan2020] §3.3, §6, Figure 7).
 
 Reference jobs have been measured beside each other on every accelerator type. A new job is run beside a fraction of
-them; the rest of its row is filled in by matrix completion; the completed row is its fingerprint, and the reference
-job with the nearest fingerprint stands for it in all pairs. All of it on normalized throughputs, the part of its speed
+them; the rest of its row is filled in by matrix completion. The completed row is its fingerprint, and the reference job
+with the nearest fingerprint stands for it in all pairs. All of it on normalized throughputs, the part of its speed
 alone that a job keeps when it shares, so that jobs of different speeds compare.
 
 Departures: the number of measurements is a fraction of all possible ones, rounded up, not a chance for each. The
@@ -115,9 +115,9 @@ class Estimator:
 def complete(rows: FloatArray, row: FloatArray) -> FloatArray:
     """Fill in the unknown entries of a row of a matrix of low rank.
 
-    One step of alternating least squares with regularization: the other rows are known, so their `RANK` strongest
-    principal components are the factors of the columns, and what remains is a ridge regression of the known entries
-    on them, each weight as uncertain as it varies among the known rows, each entry as `NOISE`.
+    This is one step of alternating least squares with regularization. The other rows are known, so their `RANK`
+    strongest principal components are the factors of the columns. What remains is a ridge regression of the known
+    entries on them, each weight as uncertain as it varies among the known rows, each entry as `NOISE`.
 
     `rows` are known, (R, c); `row` is NaN where unknown, (c,). Its unknown entries become numbers between 0 and 1, the
     known ones stay as they were.

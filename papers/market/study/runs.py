@@ -1,7 +1,7 @@
 """Runs behind the tables of [Wang2023] §5: the schedulers' plans of a market, and the figures read of each.
 
 A plan is made once, whichever tables ask for it. Astraea runs with theta 2, the least that §4.4 allows ("by assuming
-theta_w - 1 >= 1"), and with lambda 1, which the paper leaves open: its example has 2 where Lemma 1 gives 24, and the
+theta_w - 1 >= 1"), and with lambda 1. The paper leaves lambda open: its example has 2 where Lemma 1 gives 24, and the
 logarithm in sigma has no base. As written, with Lemma 1's lambda and the theta of §4.4, every job starts after hundreds
 of slots. BatchSche has the same lambda and theta.
 """

@@ -3,9 +3,9 @@
 Every market is drawn from one trace, by default 600 jobs of 14 tenants on 100 servers; a trial is a seed, which decides
 the stretch of the trace and all that is drawn. `paper` has the paper's 5 trials, `small` 2 of some tens of jobs; how
 many jobs the paper has is not printed. Every table has both readings (`market.readings`) in its first column,
-`reading`. As §5.1 says there is no BatchSche (`_who`); no Fig 11, as with the theta of §4.4 some jobs
-never fit into an interval; no convex revenue, of which a plan takes up to a minute; and in Figs 5 and 6 neither the
-most jobs nor the fewest servers, with which the program of the optimum takes minutes.
+`reading`. As §5.1 says there is no BatchSche (`_who`) and no Fig 11, because with the theta of §4.4 some jobs never fit
+into an interval. There is no convex revenue, of which a plan takes up to a minute. Figs 5 and 6 have neither the most
+jobs nor the fewest servers, with which the program of the optimum takes minutes.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {
     "D drawn, 2 or 8 GPUs": {"chunks": "drawn", "mixed": True},
     "b_w 100 Mbit/s": {"bandwidth": 100.0},
 }
-"""Name -> what of the market is otherwise: parameters of `sample_market`, and b_w if not drawn [Mbit/s]."""
+"""Name -> changes of the market: parameters of `sample_market`, and b_w if not drawn [Mbit/s]."""
 READ: Final = {DRAWN: SECTION, USUAL: HERE}
 """The settings that are readings."""
 

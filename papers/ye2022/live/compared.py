@@ -66,7 +66,7 @@ def comparison(repetitions: Sequence[Repetition]) -> pd.DataFrame:
 
 
 def who_is_ahead(table: pd.DataFrame) -> pd.DataFrame:
-    """What was measured of both systems, from their `comparison`: a row for each value of `stretch`.
+    """Return the measured means of both systems, from their `comparison`: a row for each value of `stretch`.
 
     `jct` [s] and `loss` are means over repetitions, `slurm_sooner` and `slurm_fairer` count those in which plain Slurm
     has the lower average JCT, and the lower sharing loss.
@@ -84,7 +84,7 @@ def who_is_ahead(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def steps(repetitions: Sequence[Repetition]) -> pd.DataFrame:
-    """What it takes to come close: simulations of the coordinator's runs with one thing after the other.
+    """Simulate the coordinator's runs with one more thing modelled each time, to see what brings them close.
 
     `modelled` is what was added last: nothing, the delay of first starts, the costs of being stopped, the nodes that
     Slurm takes, the first start of each job as it was instead of the average. The rest is as in `comparison`.
@@ -107,7 +107,7 @@ def steps(repetitions: Sequence[Repetition]) -> pd.DataFrame:
 
 
 def overheads(repetitions: Sequence[Repetition]) -> pd.DataFrame:
-    """What the coordinator's runs cost, measured, one row per repetition.
+    """Return the measured costs of the coordinator's runs, one row per repetition.
 
     `first`, `again`, `unsaved`, on average, and `longest`, from a grant to work [s]; `stops`, `renewals` and
     `unstarted` leases, for which Slurm had no nodes; `share` of the GPU-time under leases in which no work was done
@@ -147,7 +147,7 @@ SYSTEMS: Final = {
 
 
 def beside(granted: pd.DataFrame, table: pd.DataFrame) -> Figure:
-    """When jobs got GPUs (`tables.grants` of the coordinator) really and in the simulation, and their `comparison`."""
+    """Draw the times of grants (`tables.grants` of the coordinator), measured and simulated, and their `comparison`."""
     fig, axes = charts.panels(columns=3, width=2.6, height=3.2)
     both = granted.dropna()
     with style():

@@ -1,4 +1,4 @@
-"""Who finishes sooner as running times spread: ASTRAEA under leases, or Slurm's fair share without preemption.
+"""Completion times as running times spread: ASTRAEA under leases, and Slurm's fair share without preemption.
 
 Nothing takes time here but the work itself, so that what is left of the difference is the rule and not its price.
 """
