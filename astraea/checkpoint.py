@@ -10,9 +10,9 @@ next lease, its script starts again from the beginning. Three lines prepare a tr
             train(model, optimizer)
 
 At the start the state is restored from the newest complete save. It is saved at the end of a step, where it is
-consistent: after the first step, so that a state that cannot be saved shows at once; then every 300 seconds; after a
-step during which the signal came; and at the end. If SIGTERM came during a step, the state is saved and the program
-ends.
+consistent. The first save comes after the first step, so that a state that cannot be saved shows at once. Later saves
+come every 300 seconds, after a step during which the signal came, and at the end. If SIGTERM came during a step, the
+state is saved and the program ends.
 
 The signal is SIGUSR1 unless you choose another. It kills a process that does not expect it. Importing this module does
 not change that; only the ``with`` does, and it restores the previous handlers when it ends. Before the ``with`` there
@@ -96,9 +96,10 @@ def checkpointed(
     Parameters
     ----------
     state
-        An object with ``state_dict()`` and ``load_state_dict()``; or a dictionary of such objects, which are restored
-        in place, and of anything else that can be pickled, which is replaced in the dictionary; or a pair of functions
-        ``save(path)`` and ``load(path)`` that write and read one file of this very name, for `torch.save` and the like.
+        One of three forms. An object with ``state_dict()`` and ``load_state_dict()``. Or a dictionary: such objects in
+        it are restored in place, and other values, which must be picklable, are replaced. Or a pair of functions
+        ``save(path)`` and ``load(path)`` that write and read one file with exactly this name, for `torch.save` and the
+        like.
     every
         Seconds from the end of a save to the next one, 0 or more.
     folder
@@ -129,7 +130,7 @@ def checkpointed(
         If an argument is invalid, or if the newest complete save lacks a part of `state`.
     OSError
         If the folder cannot be made. If a later save fails, for example on a full disk, the log has a warning, training
-        goes on, and the earlier saves stay.
+        continues, and the earlier saves stay.
     SystemExit
         With status 143, after the save, if SIGTERM came or the job requeued itself.
     RuntimeError
@@ -143,10 +144,10 @@ def checkpointed(
 
     Without `last_store`, the state is saved when the step during which the signal came ends. If the step does not end
     in time, the work since the last save is lost: at most `every` seconds and a step. `last_store` is the technique of
-    that name in [Ye2022] Section 5.1.1: a snapshot is taken at every iteration; at the signal, a daemon (here a thread)
-    writes the latest one; if the iteration ends before the job is stopped, its snapshot is written too. At most the
-    unfinished step and the work after the save are lost. The cost is one pickle of the state per step and memory for a
-    second copy, so `state` cannot be a pair of functions.
+    that name in [Ye2022] Section 5.1.1. A snapshot is taken at every iteration, and at the signal a daemon (here a
+    thread) writes the latest one. If the iteration ends before the job is stopped, its snapshot is written too. At most
+    the unfinished step and the work after the save are lost. The cost is one pickle of the state per step and memory
+    for a second copy, so `state` cannot be a pair of functions.
 
     SIGTERM also lets the step end; a second SIGTERM, 5 seconds later or more, ends the program at once.
 

@@ -209,8 +209,8 @@ def place(free_on: Sequence[int], gpus_per_node: int, demand: int) -> Nodes:
 class Simulation:
     """The whole state: jobs, tenants, nodes and the clock.
 
-    A policy reads `now`, `jobs`, `tenants`, `lease`, and two attributes that each round sets: `candidates`, the jobs
-    that wait or ask for renewal, in job order, and `free`, the GPUs that are not under a running lease.
+    A policy reads `now`, `jobs`, `tenants`, `lease`, and two attributes that each round sets. `candidates` are the jobs
+    that wait or ask for renewal, in job order; `free` is the number of GPUs that are not under a running lease.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""Audit of a cluster's own log: who got their share, who waited and why, and what other schedulers would have done."""
+"""Audit of a cluster's own log: the GPU-time of tenants, causes of waits, and the same jobs under other schedulers."""

@@ -3,11 +3,11 @@
 Every moment of a wait has one cause, the first of these that applies:
 
 - `QUOTA`: with the job, a known limit (`Rules.cap`) would be exceeded. If no limits are known: enough GPUs are free,
-  but with the job its tenant would exceed its quota, in a log in which no tenant ever exceeded its quota, so quotas
-  seem to be hard limits.
+  but with the job its tenant would exceed its quota. This is considered only if no tenant in the log ever exceeded its
+  quota, so that quotas seem to be hard limits.
 - `ORDER`: the gang must have room (so many GPUs are free that some nodes must fit it), but does not start: the GPUs are
   kept for a job ahead of it.
-- `GANG`: enough GPUs are free, but not so many that the gang must have room: they are on nodes that it cannot have
+- `GANG`: enough GPUs are free, but not so many that the gang must have room. They are on nodes that it cannot have
   together, or are kept for another job; a log does not show which.
 - `SHARE`, `BACKFILL`: enough GPUs would be free if no later job had been started. If most of those GPUs belong to other
   tenants that had used less for their share by then, fair share passed the job over; otherwise the order of the queue,

@@ -71,7 +71,7 @@ def write(found: Audit, shares: str, folder: Path, more: Sequence[dict[str, Any]
 def short(found: Audit, shares: str) -> list[str]:
     """Return the findings as sentences, most important first."""
     lines = [sections.unread(found)] if sections.is_much(found.trace) else []
-    lines += [f"{_who(found)} {shares}".strip(), *_gap(found)]
+    lines += [f"{_least_and_most(found)} {shares}".strip(), *_largest_gap(found)]
     if len(found.causes):
         weight = sections.time_by_cause(found)
         share = 100 * weight.iloc[0] / weight.sum()
@@ -86,7 +86,7 @@ def short(found: Audit, shares: str) -> list[str]:
     return lines
 
 
-def _who(found: Audit) -> str:
+def _least_and_most(found: Audit) -> str:
     """Return a sentence about the tenants that got least and most of what they were owed."""
     whole = found.owed[(found.owed["period"] == 0) & found.owed["rho"].notna()].sort_values("rho", kind="stable")
     if not len(whole):
@@ -98,7 +98,7 @@ def _who(found: Audit) -> str:
     return f"{least}, and {names[-1]} got {part[-1]}, the most."
 
 
-def _gap(found: Audit) -> list[str]:
+def _largest_gap(found: Audit) -> list[str]:
     """Return a sentence about the period in which a tenant fell furthest short of what it was owed, if there is one."""
     parts = found.owed[found.owed["period"] > 0]
     row = parts.iloc[int((parts["owed"] - parts["got"]).to_numpy().argmax())]

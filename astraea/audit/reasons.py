@@ -60,9 +60,9 @@ def told_by(reason: str) -> Told:
 def beside(found: pd.DataFrame, trace: Trace) -> pd.DataFrame:
     """Add Slurm's own reasons to the waits of `causes.causes`.
 
-    The new columns are reason (Slurm's word), told (its subject, one of `Told`; empty if the log does not have it) and
-    shown: the cause, or Slurm's reason if it does not fit the cause and concerns the wait. A known limit that lasted
-    for part of the wait does not replace the cause that lasted longest.
+    The new columns are reason, told and shown. `reason` is Slurm's word; `told` is its subject, one of `Told`, empty if
+    the log does not have it. `shown` is the cause, or Slurm's reason if it does not fit the cause and concerns the
+    wait. A known limit that lasted for part of the wait does not replace the cause that lasted longest.
     """
     known: dict[str, str] = {}
     if trace.details is not None and (trace.details["reason"] != "").any():

@@ -1,4 +1,4 @@
-"""The recorded runs of a log: who waited, who held how many GPUs, and how much each tenant had used."""
+"""The recorded runs of a log: waits, GPUs held over time, and the usage of each tenant."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def still_waiting(trace: Trace) -> pd.DataFrame:
 def waits(trace: Trace, runs: pd.DataFrame) -> pd.DataFrame:
     """Return every wait for a first start, of jobs that ran and of jobs that are still waiting.
 
-    `runs` are those of `observed.recorded_runs`. The columns are job_id, tenant (its index), demand [GPU], since and
-    until (submission, and first start or the end of the log) [s], later (index of the first job that came later) and
-    still (true if it is still waiting).
+    `runs` are those of `observed.recorded_runs`. The columns are job_id, tenant (its index), demand [GPU], since,
+    until [s], later and still. A wait lasts from its submission (since) to the first start or the end of the log
+    (until). `later` is the index of the first job that came later; `still` is true if the job is still waiting.
     """
     first = np.full(len(trace), np.inf)
     np.minimum.at(first, runs["job"].to_numpy(), runs["start"].to_numpy())
@@ -47,7 +47,7 @@ def waits(trace: Trace, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 class Log:
-    """The recorded runs as steps: who holds how many GPUs, how much each tenant has used, and the limits.
+    """The recorded runs as steps: GPUs held and used by each tenant, and the limits.
 
     The limits are those of `rules`; without rules, quotas are limits where no tenant ever had more.
     """

@@ -158,8 +158,7 @@ reading = together(
                  "for swf: {astraea.traces.readers.swf:TENANTS}"),
     click.option("--columns", type=lambda text: named_columns(text), metavar="OURS=THEIRS,...",
                  help="columns of a CSV file, {astraea.traces.readers.tiresias_csv:NAMES}; for sacct -n, its --format"),
-    click.option("--resource", default="gres/gpu", metavar="TRES",
-                 help="what to schedule, for a Slurm log: gres/gpu (default), gres/gpu:a100, cpu, node ..."),
+    click.option("--resource", default="gres/gpu", metavar="TRES", help="resource of a Slurm log: cpu, gres/gpu:a100"),
     click.option("--strict", is_flag=True, help="stop at a row that cannot be read instead of setting it aside"),
 )  # fmt: skip
 """Options for reading a log: the arguments of `named_trace` besides the name."""
@@ -180,7 +179,7 @@ def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
                      help="see: astraea policies (default astraea)"
                      + ("" if several else f"; {OBSERVED}: what the log recorded")),
         click.option("--nodes", type=listed(whole_number, several), required=True, metavar=f"N{more}", help="machines"),
-        click.option("--gpus-per-node", type=whole_number, default="8", metavar="N", help="of one machine (default 8)"),
+        click.option("--gpus-per-node", type=whole_number, default="8", metavar="N", help="GPUs of each (default 8)"),
         click.option("--param", type=lambda text: parameter(text, several), multiple=True, metavar=f"NAME=VALUE{more}",
                      help="of the policy or the simulation (see: astraea policies); may be repeated"),
         click.option("--estimator", metavar="NAME",

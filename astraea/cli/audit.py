@@ -15,7 +15,7 @@ from astraea.core.files import publishing
 
 
 @click.command("audit", cls=args.Command,
-               short_help="show who waited in a log, why, and what other schedulers would have done")  # fmt: skip
+               short_help="show which jobs waited, why, and what other schedulers would do")  # fmt: skip
 @args.trace
 @settings.options
 @click.option("--nodes", type=args.whole_number, metavar="N",
@@ -37,7 +37,7 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: t
           what_if: list[str] | None, anonymize: bool, compare: Path | None, would_start: str | None, out: Path | None,
           slurm_conf: tuple[Path, ...], scontrol: tuple[Path, ...], sacctmgr: tuple[Path, ...],
           node_class: tuple[str, ...], **reading: Any) -> None:  # fmt: skip
-    """Audit a cluster's log: who got their share, who waited and why, and what other schedulers would have done.
+    """Audit a cluster's log: which tenants got their share, which jobs waited and why, what other schedulers would do.
 
     With --would-start, forecast in five lines when a job would start if it is submitted at the end of the log, or at a
     given time.

@@ -1,7 +1,7 @@
 """Definition of a scheduler, and the functions in which its `select` is written.
 
-A policy is one function `select(s)` that reads the `View` and calls `grant(s, j)` for each job that gets a lease in
-this round, in order. Pending jobs and jobs that ask for renewal are treated alike ([Ye2022] §5.1.2).
+A policy is one function `select(s)`. It reads the `View` and calls `grant(s, j)` for each job that gets a lease in this
+round, in order. Pending jobs and jobs that ask for renewal are treated alike ([Ye2022] §5.1.2).
 """
 
 from __future__ import annotations
@@ -47,12 +47,11 @@ class Policy:
     estimates : function of the parameters
         True if it reads `View.job.estimate`.
     revisit : function of the parameters
-        Rounds at which its decision may differ from the last one although nothing happened: `AT_EVENTS` none,
-        `WHILE_ONE_FITS` (safe for policies that revoke nothing) while a waiting gang is no larger than the free GPUs,
-        `WHILE_ONE_WAITS` every round.
+        Rounds at which its decision may differ from the last one although nothing happened. `AT_EVENTS`: none.
+        `WHILE_ONE_FITS`: while a waiting gang is no larger than the free GPUs; safe for policies that revoke nothing.
+        `WHILE_ONE_WAITS`: every round.
     synchronous : function of the parameters
-        True if all leases end together, at multiples of their term; then only a job that is not renewed pays for a
-        checkpoint.
+        True if all leases end together, at multiples of their term; only jobs not renewed then pay checkpoints.
     largest : function of the parameters
         Largest gang that it ever starts, as a multiple of the tenant's quota: 1 with static quotas, else infinite.
     memory : tuple of two or three int

@@ -50,11 +50,12 @@ def in_whole_rounds(trace: Trace, jobs: pd.DataFrame, left: FloatArray, gpus: in
     """Return `jobs` with fairness and slowdown as the simulator of ASTRAEA's authors computes them.
 
     Deserved GPU-time is the sum of min(demand, floor(quota) / active jobs of the tenant) over the rounds from the one
-    that first sees a job to the one that finds it ended; attained is demand x duration, plus the rest of the last round
-    after its end. Waits of less than a round do not count. Slowdown is JCT over duration, lost work included.
+    that first sees a job to the one that finds it ended. Attained GPU-time is demand x duration, plus the rest of the
+    last round after its end. Waits of less than a round do not count. Slowdown is JCT over duration, lost work
+    included.
 
-    `trace` has the same n jobs; `left`, shape (n,), is when each gave its GPUs back, at a round or before it [s];
-    `gpus` is the size of the cluster [GPU]; `interval` is the time between rounds [s].
+    `trace` has the same n jobs. `left`, shape (n,), is when each gave its GPUs back, at a round or before it [s].
+    `gpus` is the size of the cluster [GPU], `interval` the time between rounds [s].
     """
     first, last = (np.ceil(time / interval).astype(int) for time in (trace.submit_time, left))
     quota = whole(quotas(trace, gpus))

@@ -2,7 +2,7 @@
 
 - A function of the project: its name and the digest of what its module can reach (`astraea.core.source`).
 - A function from elsewhere, such as a policy in a notebook: its code, without comments and file names, and everything
-  that it uses: globals, attributes of modules and classes, cells and defaults; functions among these in turn.
+  that it uses. These are globals, attributes of modules and classes, cells and defaults; functions among them in turn.
 - An object that another package provides under a name: this name and the version of that package.
 - Data: their content. Cached properties of a dataclass (`cached_property`) do not count.
 

@@ -149,7 +149,7 @@ def summary(result: Result) -> Summary:
     """Return the figures of a run by name: times in s, shares in [0, 1], GPU-time in GPU-s. It prints as a table.
 
     `average_slowdown` is the mean of (pending + running) / running over jobs that executed for some time ([Ye2022]
-    §6.1.4); `utilization` is GPU-time held over the cluster's GPU-time until the last job ends; `overhead_share` is
+    §6.1.4). `utilization` is GPU-time held over the cluster's GPU-time until the last job ends. `overhead_share` is
     checkpoints and restarts as a share of the average JCT ([Ye2022] §6.4).
     """
     jobs, aside = result.jobs, result.excluded_jobs

@@ -11,7 +11,7 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import whole_number
 from astraea.core.compilation import inlined
 
-#: what a stream of splitmix64 moves on by from one number to the next
+#: increment of splitmix64's state from one number to the next
 STEP = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -18,9 +18,9 @@ from astraea.traces.trace import Trace
 def accuracy(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.DataFrame:
     """Compare estimates, by name, with true running times [s]: columns estimator, measure, value, unit.
 
-    `median APE`: median of abs(median / duration - 1) [%]; `mean APE`: its mean [%]; `log-MAE`: mean of
-    abs(ln(median / duration)), its exponential is the typical factor; `coverage`: share of jobs inside the 10-90 % band
-    [%]; `below`, `above`: shares below and above that band [%]; `band`: mean of ln(90 % / 10 % quantile).
+    `median APE` is the median of abs(median / duration - 1), `mean APE` its mean [%]. `log-MAE` is the mean of
+    abs(ln(median / duration)); its exponential is the typical factor. `coverage` is the share of jobs inside the 10-90
+    % band, `below` and `above` are the shares outside it [%]. `band` is the mean of ln(90 % / 10 % quantile).
     """
     rows = []
     for name, e in estimates.items():

@@ -4,7 +4,7 @@ A job of `Trace.history` counts from its end on: its submission plus its queuein
 For new jobs only what is known at their submission is read: tenant, user, demand, and the time.
 
 All estimates are made at second 0, so they are old when a job comes. To learn how far such estimates are off, each job
-of the history is treated in the same way: it is seen from a moment before its submission, up to half of the history's
+of the history is treated in the same way. It is seen from a moment before its submission, up to half of the history's
 length before (spread evenly). The length of the trace is unknown at its second 0, so nothing depends on it. Jobs that
 were still running at second 0 are unknown to a scheduler, too: the long ones among the last are missing.
 
@@ -57,7 +57,7 @@ class History:
         self._band = np.array([_band(error[level == k], pooled) for k in range(len(LEVELS))])
 
     def predict(self, trace: Trace) -> Estimates:
-        """Estimate the jobs of the trace whose history was learned from."""
+        """Estimate the running times of the jobs of the trace from whose history it learned."""
         level, median = self._medians(self._past.present(trace))
         low, high = self._band[level].T
         return _estimates(median + low, median, median + high)
@@ -81,7 +81,7 @@ class Constant:
         self._quantiles = np.quantile(Past(trace, "constant").log_duration, (LOW, 0.5, HIGH))
 
     def predict(self, trace: Trace) -> Estimates:
-        """Estimate the jobs of the trace whose history was learned from."""
+        """Estimate the running times of the jobs of the trace from whose history it learned."""
         return _estimates(*(np.full(len(trace), q) for q in self._quantiles))
 
 
@@ -104,7 +104,7 @@ class GradientBoosting:
         self.features = tuple(map(str, x))
 
     def predict(self, trace: Trace) -> Estimates:
-        """Estimate the jobs of the trace whose history was learned from."""
+        """Estimate the running times of the jobs of the trace from whose history it learned."""
         jobs = self._past.present(trace)
         # all are seen from one moment: jobs that also agree in the rest are estimated once
         rest = [jobs[c] for c in ("tenant", "user", "demand")] + list(self._times(jobs).values())

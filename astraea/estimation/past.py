@@ -30,10 +30,10 @@ _GOLDEN: Final = (5**0.5 - 1) / 2
 class Past:
     """The jobs of a trace's history that had ended by its second 0, and what could be known about them at any moment.
 
-    `jobs` has the columns tenant, user, demand, submit_time, end, seen_from, in the history's order, on its clock [s];
+    `jobs` has the columns tenant, user, demand, submit_time, end, seen_from, in the history's order, on its clock [s].
     `seen_from` is the moment before its submission from which a job is looked at to learn from it. `log_duration` is
-    their running time [ln s], `start` is second 0 of the trace on the history's clock (without dates, the last
-    submission of the history, which is before it), and `origin` the date of the history's second 0, or None.
+    their running time [ln s]. `start` is second 0 of the trace on the history's clock; without dates it is the last
+    submission of the history, which is before second 0. `origin` is the date of the history's second 0, or None.
     `InputError` if the trace has no history, or none of its jobs had ended by second 0.
     """
 
@@ -80,8 +80,9 @@ class Past:
     def look(self, jobs: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
         """Return what was known, when each of `jobs` is seen, about the last ended jobs that agree with it in `keys`.
 
-        The columns are count (of all), median, low, high (10 % and 90 % quantile [ln s]) and completed (share) of the
-        last `LAST`, last and previous (running times of the last and the one before [ln s]); NaN if there was none.
+        The columns median, low, high (10 % and 90 % quantile [ln s]) and completed (share) are of the last `LAST` jobs;
+        count is of all. The columns last and previous are the running times of the last job and the one before [ln s].
+        They are NaN if there was none.
         """
         seen = jobs[[*keys, "seen_from"]].reset_index(drop=True).rename_axis("row").reset_index()
         found = pd.merge_asof(

@@ -108,8 +108,8 @@ def stages(missing: Mapping[str, Work]) -> dict[str, list[str]]:
 def together(missing: Mapping[str, Work]) -> list[list[str]]:
     """Return groups of runs that are given to a worker at once, the longest first.
 
-    Runs that learn from one past are one task, so that learning happens once; otherwise at most `TOGETHER` runs that
-    share their jobs, so that the jobs are sent, read and hashed once for all of them.
+    Runs that learn from one past are one task, so that learning happens once. Otherwise a task is at most `TOGETHER`
+    runs that share their jobs, so that the jobs are sent, read and hashed once for all of them.
     """
     groups: dict[Hashable, list[str]] = {}
     for key, run in missing.items():

@@ -82,7 +82,7 @@ def standings(
 
     A value is the mean over seeds, from three seeds on with its 95 % interval (Student's t). A single run has the
     interval of a bootstrap over weeks, see `measures`. All policies have the same seeds and the same draws of weeks, so
-    the differences between draws cancel in the interval of the rank, which is often short even if the intervals of the
+    the differences between draws cancel in the interval of the rank. It is often short even if the intervals of the
     values overlap. `cache` and `progress` are as in `measured`.
 
     Returns
@@ -159,7 +159,7 @@ def measures(result: Result, resamples: int = 0) -> pd.DataFrame:
 
     With `resamples`, each value except the longest wait, a maximum, has a 95 % interval: weeks of submission are drawn
     with replacement, `resamples` times, with a fixed seed. The time from the first submission to the last is cut into
-    equal parts of about a week; a tenant's case belongs to the part in which it begins, and to the last if it begins
+    equal parts of about a week. A tenant's case belongs to the part in which it begins, and to the last if it begins
     later. Below a week and a half there is one part and no interval. With two parts the interval reaches from one to
     the other.
 

@@ -20,7 +20,7 @@ Backend = Literal["loky", "dask"]
 DASK_TIMEOUT: Final = 8
 """Longest time that a Dask scheduler may take to answer [s]."""
 
-# loky renews a worker whose memory has grown by 300 MB, such as with compiled code, and says so; nothing is lost by it
+# loky replaces a worker whose memory grew by 300 MB, for example with compiled code, and warns; nothing is lost
 warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor", UserWarning)
 
 T = TypeVar("T")

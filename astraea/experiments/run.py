@@ -119,8 +119,8 @@ class Run:
 class Call:
     """A function of the package and its arguments: a simulation of another system, or anything else that takes long.
 
-    The function is at the top level of a module and returns a `Result` or a table, which depends only on its arguments,
-    as `fingerprint` sees them, and on the code that its module can reach.
+    The function is at the top level of a module and returns a `Result` or a table. Its output depends only on its
+    arguments, as `fingerprint` sees them, and on the code that its module can reach.
     """
 
     function: Callable[..., Value]

@@ -1,9 +1,9 @@
 """The unknown future, drawn from the past: how long jobs run, and which jobs come.
 
 Run times
-    A job uses the same part of its time limit as an earlier job: one of its user, if at least `LEAST` of the user's
-    jobs have ended (and used a larger part of their limits than this job has already), else one of its tenant, else
-    any. If there is none, it runs to its time limit; without a limit, its whole time is its elapsed time divided by a
+    A job uses the same part of its time limit as an earlier job of its user, or else of its tenant, or else any. The
+    user's, or the tenant's, count if at least `LEAST` have ended and any used a larger part than this job has already.
+    If there is none, it runs to its time limit; without a limit, its whole time is its elapsed time divided by a
     random number from 0 to 1. A job without a time limit runs as long as an earlier job. In each draw the past itself
     is resampled (bootstrap), because a short past says little.
 Arrivals

@@ -66,7 +66,7 @@ class Changes:
             self._arrived(job, runs.pop(job.id, []), self.now)
         if looks_back and self.partition.unseen == math.inf:
             for id in sorted(runs.keys() - ours.keys() - set(self.accounts.place)):
-                self._was(runs[id], since)
+                self._came_and_went(runs[id], since)
         self._enlarge_cluster()
 
     def _runs(self, since: float) -> dict[str, list[Run]]:
@@ -234,7 +234,7 @@ class Changes:
         elif job.state == "RUNNING":
             self._adopted(job)
 
-    def _was(self, runs: Sequence[Run], since: float) -> None:
+    def _came_and_went(self, runs: Sequence[Run], since: float) -> None:
         """Record a job that came and went unseen after `since` [s since 1970]."""
         seen = self.partition.seen.get(runs[0].id, self.partition.ended.get(runs[0].id, 0.0))
         known = [run for run in runs if seen < run.start < run.end and run.demand > 0]

@@ -1,9 +1,9 @@
 """The coordinator's memory: accounts and leases in a SQLite file, one transaction a round.
 
 Tables `job`, `tenant`, `share`, `hour` and `clock` have the fields of the simulator's records as columns, so that they
-are read back exactly. Table `lease` contains every lease ever granted, for people and for studies; `hour` the hours
-that a policy may still ask for; `kept` the jobs that get no lease now under any policy; `ended` the jobs that ended
-lately; `failure` the failed rounds; and `round` the number of rounds.
+are read back exactly. Table `lease` contains every lease ever granted, for people and for studies. Table `hour` has the
+hours that a policy may still ask for, `kept` the jobs that get no lease now under any policy, and `ended` the jobs
+that ended lately. Table `failure` contains the failed rounds, and `round` the number of rounds.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class Rounds(Partition):
         for tenant, gpus, since, until in changes.late:
             accounts.correct(tenant, gpus, since - self.epoch, until - self.epoch, is_owed=since < until)
         self.charge_stopped(ours, changes.runs, snapshot.booted)
-        accounts.withhold(self._not_there(snapshot))
+        accounts.withhold(self._unavailable(snapshot))
         granted = self._choose(ours, snapshot)
         expired, revoked = accounts.leaving()
         renewed = accounts.carry_out()
@@ -112,8 +112,8 @@ class Rounds(Partition):
         actions += [self._granted(ours[id]) for id in granted]
         done = {action.job.id for action in actions} | {id for id in changes.resized if ours[id].state in ON_GPUS}
         self.booted = snapshot.booted
-        actions += [action for job in ours.values() if job.id not in done for action in self._mended(job)]
-        actions += [action for job in forgotten for action in self._kept_back(job)]
+        actions += [action for job in ours.values() if job.id not in done for action in self._corrections(job)]
+        actions += [action for job in forgotten for action in self._kept_ended(job)]
         over, notes, self.over, self.notes = self.over, self.notes, [], []
         return RoundResult(self.state(), tuple(over), tuple(actions), tuple(notes))
 
@@ -156,7 +156,7 @@ class Rounds(Partition):
         del self.ended[job.id]  # it was requeued on purpose
         return False
 
-    def _kept_back(self, job: Job) -> list[Action]:
+    def _kept_ended(self, job: Job) -> list[Action]:
         """Return the action that keeps an ended job from running again."""
         why = "it has ended, but slurmctld has forgotten that"
         if job.state in ON_GPUS:  # otherwise it holds its GPUs until Slurm asks the node
@@ -262,7 +262,7 @@ class Rounds(Partition):
         why = f"lease {lease.number} {why}; {self._standing(job)}"
         return [Action(REQUEUE if job.state in ON_GPUS else HOLD, job, why)]
 
-    def _mended(self, job: Job) -> list[Action]:
+    def _corrections(self, job: Job) -> list[Action]:
         """Return the actions that make Slurm agree with the accounts."""
         has_lease = job.id in self.leases
         if self.accounts.is_active(job.id) and self.was_killed(job, self.booted):
@@ -281,7 +281,7 @@ class Rounds(Partition):
             return [Action(HOLD, job, "it waits for a lease")]
         return []
 
-    def _not_there(self, snapshot: Snapshot) -> int:
+    def _unavailable(self, snapshot: Snapshot) -> int:
         """Return the number of the partition's GPUs that are not available for leases [GPU]."""
         with_lease: Counter[str] = Counter()
         others: Counter[str] = Counter()

@@ -92,8 +92,8 @@ class State(NamedTuple):
     leases: dict[str, Lease]  #: running leases, by job
     serial: int = 0  #: of the lease that was recorded last
     ended: Mapping[str, float] = MappingProxyType({})  #: jobs that ended lately, and when Slurm said so
-    kept: Mapping[str, str] = MappingProxyType({})  #: jobs that get no lease now by any policy, and why
-    stopped: Mapping[str, Lease] = MappingProxyType({})  #: the last leases of jobs that lost them at the last rounds
+    kept: Mapping[str, str] = MappingProxyType({})  #: jobs that get no lease now under any policy, and why
+    stopped: Mapping[str, Lease] = MappingProxyType({})  #: leases of jobs that lost them in the last rounds
 
 
 def trace_of(admitted: Sequence[AdmittedJob], tenants: Iterable[str], weights: Mapping[str, float]) -> Trace:

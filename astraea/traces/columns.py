@@ -35,7 +35,7 @@ OPTIONAL: Final[dict[str, Any]] = {
     "time_limit": np.nan,
 }
 
-#: column of `Trace.details` -> what an unknown value is
+#: column of `Trace.details` -> value if unknown
 DETAILS: Final[dict[str, Any]] = {
     "account": "", "user": "", "partition": "", "qos": "", "constraint": "", "gpu_type": "", "gpus": np.nan,
     "cpus": np.nan, "memory": np.nan, "nodes": np.nan, "node_list": "", "reason": "", "flags": "", "priority": np.nan,

@@ -69,9 +69,9 @@ class Trace:
     history : Trace or None
         Jobs submitted before second 0 (on their own clock), from which estimators learn.
     excluded_jobs : DataFrame, columns job_id, reason, and if a reader gives them line, detail, gpu_hours
-        Rows that a reader could not use as jobs: the line, or the number in a list; `detail`, the text that could not
-        be read, else ""; the GPU-time that it held [GPU-h], NaN if unknown or counted elsewhere. For a Slurm log also
-        tenant, user, demand [GPU], submit_time [s], time_limit [s], partition, qos and priority.
+        Rows that a reader could not use as jobs. `line` is the line, or the number in a list; `detail` is the text that
+        could not be read, else ""; `gpu_hours` is the GPU-time held [GPU-h], NaN if unknown or counted elsewhere. For a
+        Slurm log also tenant, user, demand [GPU], submit_time [s], time_limit [s], partition, qos and priority.
     recorded : DataFrame or None, columns job_id, start, end
         Periods in which each job held its GPUs, on the trace's clock [s]: a row per run, in order of start; None if
         the source does not give them.

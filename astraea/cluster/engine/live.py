@@ -27,7 +27,7 @@ from astraea.cluster.engine.state import (
 )
 from astraea.core.compilation import borrowed, inlined
 
-# what happens at one time happens in this order: who ends makes room for who starts
+# order of events at one time: jobs that end make room for jobs that start
 STOPS, ENDS, ARRIVES, STARTS = range(4)
 
 HAPPENS: Final = np.dtype([("time", float), ("kind", int), ("job", int), ("lease_end", float)])

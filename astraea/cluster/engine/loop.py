@@ -1,7 +1,7 @@
 """The simulation loop: arrivals, completions and lease ends between rounds; selection, preemption, placement in rounds.
 
 There is a round at every multiple of the scheduling interval ([Ye2022] §6.1.3: 10 s). Between two rounds jobs are
-submitted and end at their exact times; in a round the policy chooses among the pending jobs and those whose lease
+submitted and end at their exact times. In a round the policy chooses among the pending jobs and those whose lease
 has just ended, for all GPUs that are not under a running lease (§5.1.2).
 
 A lease ends at a round: its term is rounded up to whole rounds. A job that can finish within it leaves at once;
@@ -21,7 +21,7 @@ from astraea.cluster.engine import accounting, decisions, leases, placement, que
 from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, WHILE_ONE_WAITS, Private, View
 from astraea.core.compilation import Borrowed, borrowed, inlined
 
-# what `run` returns
+# return values of `run`
 FINISHED: Final = 0
 FULL: Final = 1  # the timeline or a log is full: call again with more room
 BROKEN: Final = 2  # the policy broke a rule: see `Private.engine[0].violation`

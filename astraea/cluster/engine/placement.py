@@ -1,8 +1,8 @@
 """Placement of gangs on nodes ([Ye2022] §6.1.3: consolidated, on as few nodes as possible).
 
 consolidated
-    Whole nodes first, then the fullest node that still fits the rest; if no such nodes are free, the emptiest
-    nodes one after the other until the rest fits on one, which is the fullest that holds it.
+    Whole nodes first, then the fullest node that still fits the rest. If no such nodes are free, the emptiest nodes
+    one after the other until the rest fits on one node, which is then the fullest that holds it.
 strict
     Like consolidated, but the gang waits instead of spreading over more nodes than necessary.
 spread
@@ -11,7 +11,7 @@ random
     GPU by GPU, every free GPU equally likely.
 
 Ties go to the node with the lowest index. If nodes differ, or a job may not run on all of them, it gets the emptiest of
-its nodes one after the other until the rest fits on one, which is the fullest that holds it.
+its nodes one after the other. The rest goes to the fullest node that holds it, as soon as there is one.
 """
 
 from __future__ import annotations

@@ -23,10 +23,10 @@ from astraea.traces.tree import Tree, flat
 if TYPE_CHECKING:  # for annotations only: policies import this module and need no tables
     from astraea.traces.trace import Trace
 
-# status of a job; EXPIRED: its lease has ended at this round and it asks for renewal, still on its GPUs
+# status of a job; EXPIRED: its lease has ended in this round and it asks for renewal, still on its GPUs
 NOT_YET, PENDING, RUNNING, EXPIRED, DONE = range(5)
 
-# when a policy's decision may differ from the last one although nothing happened; EVERY_ROUND: also if nobody waits
+# when a policy's decision may differ from the last one although nothing happened; EVERY_ROUND: even if no job waits
 AT_EVENTS, WHILE_ONE_FITS, WHILE_ONE_WAITS, EVERY_ROUND = range(4)
 
 F = npt.NDArray[np.float64]

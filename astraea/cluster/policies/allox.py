@@ -9,12 +9,12 @@ reset to its own value, until no waiting job fits.
 The matching needs no solver: on equal slots the longest jobs come last, so the first to start is the shortest job (a
 test compares the sum of completion times with a solver's matching).
 
-Departures: the original's jobs run on one machine each. A gang costs its GPU-time, its slots are places of its size,
-and a gang that does not fit is passed over: alpha prevents a tenant from starving, but small jobs that keep coming can
-overtake a large gang without end.
+Departures: the original's jobs run on one machine each. Here a gang costs its GPU-time, its slots are places of its
+size, and a gang that does not fit is skipped. Alpha prevents a tenant from starving, but small jobs that keep coming
+can overtake a large gang without end.
 
-`allox-under-leases` is not a scheduler of the paper but an ablation, and the only one of the two that preempts: it
-makes the same choice again whenever leases end, also among jobs that ask for renewal, by their remaining need.
+`allox-under-leases` is an ablation, not a scheduler of the paper. Only it preempts: whenever leases end it makes the
+same choice again, also among jobs that ask for renewal, by their remaining need.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Parameters(NamedTuple):
     alpha: float = 0.3
 
 
-# After a round nothing that waits fits, so only an event can change the answer.
+# After a round no waiting job fits, so only an event can change the answer.
 @policy("allox", Parameters, needs_estimates=True, revisit=lambda _: AT_EVENTS, at_most={"alpha": 1})
 def allox(s: View) -> None:
     """AlloX with fairness, without preemption (Le et al., EuroSys 2020; [Ye2022] §6.1.5)."""

@@ -39,7 +39,7 @@ from astraea.cluster.policy import (
 )
 from astraea.core.compilation import inlined
 
-# keys and rewards beyond every ratio, small enough that adding a ratio to them is exact
+# keys and rewards beyond every ratio, but small enough that adding a ratio to them is exact
 NEW: Final = 2.0**50
 IDLE: Final = 2.0**50
 STARVING: Final = 2.0**51

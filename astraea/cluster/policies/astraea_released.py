@@ -5,8 +5,8 @@ It differs from Algorithms 1 and 2 ([Ye2022] §5.2) in what it counts, which job
 * tenants are compared over the last 24 full hours, by GPU-time over floor(quota) (the algorithm: from the beginning);
 * a tenant that holds less than a fifth of its quota goes before all others;
 * a job that has waited for 6 h goes before all others of its tenant;
-* pass A only counts: a job that does not fit is skipped and its tenant continues (the algorithm: the tenant is done);
-  pass B gives each tenant as many GPUs as pass A counted for it, in the order of its queue, up to the first job that
+* pass A only counts: a job that does not fit is skipped and its tenant continues (the algorithm: the tenant is done).
+  Pass B gives each tenant as many GPUs as pass A counted for it, in the order of its queue, up to the first job that
   does not fit;
 * a new job may take GPUs of jobs of its tenant that are less than 300 s into a lease;
 * new jobs have no priority beyond their fairness of 0, and GPU-time counts useful service only, in steps of one round,
@@ -15,8 +15,8 @@ It differs from Algorithms 1 and 2 ([Ye2022] §5.2) in what it counts, which job
 The order of jobs within a tenant is a parameter, as in the released simulator. There, checkpoints and restarts cost
 no time, and some leases are a round too long: simulate with both overheads 0 and `list_removal_flaw` to get its times.
 
-Departures: GPUs are placed as everywhere in this package; the released simulator places first fit, which does not
-affect times, because a gang may be spread and CPUs never run out on nodes of 8 GPUs and 64 CPUs.
+Departures: GPUs are placed as everywhere in this package. The released simulator places first fit. This does not affect
+times, because a gang may be spread and CPUs never run out on nodes of 8 GPUs and 64 CPUs.
 """
 
 from __future__ import annotations

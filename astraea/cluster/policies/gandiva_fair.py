@@ -5,22 +5,22 @@ over tickets, and the smallest pass goes next: first among tenants, then among t
 tenant counts leases in full when they are granted; the part that a job does not use because it ends early is refunded.
 
 A gang that does not fit keeps its pass. The original lets others use the GPUs in this quantum; in the next one, when
-all jobs stop together, the gang is first. Here leases end one by one by default and the gaps would never add up, so
-GPUs are kept for the first gang until enough leases have ended: of two tenants that always have waiting jobs, neither
-gets ahead by more than one gang's lease. With `others_fill` the next job by pass that fits takes those GPUs, first of
-the gang's own tenant, and large gangs depend on chance.
+all jobs stop together, the gang is first. Here leases end one by one by default and the gaps would never add up.
+Therefore GPUs are kept for the first gang until enough leases have ended. Of two tenants that always have waiting jobs,
+neither gets ahead by more than one gang's lease. With `others_fill` the next job by pass that fits takes those GPUs,
+first of the gang's own tenant, and large gangs depend on chance.
 
 With `quanta=common` all jobs stop together, as in the original: leases end at multiples of their term. Then all GPUs
 are free, the first gang starts, and with `others_fill` the next jobs by pass take the rest. A job that continues in the
-next quantum is not suspended and pays for no checkpoint. Within a quantum new jobs take free GPUs;
-suspended ones wait for the next, as what is left of this one may be less than their restart.
+next quantum is not suspended and pays for no checkpoint. Within a quantum new jobs take free GPUs; suspended jobs wait
+for the next one, because the rest of this quantum may be shorter than their restart.
 
-Idleness earns no credit. A tenant that kept nothing waiting starts at most one lease of its quota, what one quantum of
-the original gives it at once, behind the smallest pass of those that did, or the largest of all if there are none. A
-new job starts at its tenant's virtual time, GPU-time per ticket so far.
+Idleness earns no credit. A tenant that left no job waiting starts at most one lease of its quota below the smallest
+pass of tenants that did, or below the largest pass of all if there are none. One lease of its quota is what a quantum
+of the original gives at once. A new job starts at its tenant's virtual time, GPU-time per ticket so far.
 
-Departures: one stride over the whole cluster, where the original has one per server; no trading of GPU types, which
-[Ye2022] leaves out (footnote 2).
+Departures: there is one stride over the whole cluster, while the original has one per server; GPU types are not traded,
+as in [Ye2022] (footnote 2).
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ from astraea.core.compilation import inlined
 
 # kept per job: its pass when it was submitted [leases of one GPU], and whether that is set
 START, SEEN = range(2)
-# kept per tenant: what its pass was raised by [leases of its quota], whether jobs were left waiting, and its virtual
-# time [leases of one GPU] when the tickets of its active jobs last changed, with the GPU-time then [GPU-s]
+# kept per tenant: by how much its pass was raised [leases of its quota], whether jobs were left waiting, and its
+# virtual time [leases of one GPU] when the tickets of its active jobs last changed, with the GPU-time then [GPU-s]
 RAISED, WAITS, VIRTUAL, ATTAINED, TICKETS = range(5)
 
 
@@ -58,8 +58,8 @@ class Parameters(NamedTuple):
     """Parameters of Gandiva_fair.
 
     lease_term : s, length of a lease
-    others_fill : whether GPUs go to others where the gang that is first does not fit, or are kept for it
-    quanta : whether each lease lasts a term of its own, or all end together at the multiples of the term
+    others_fill : other jobs take the free GPUs while the first gang does not fit; otherwise they are kept for it
+    quanta : each lease lasts its own term, or all end together at multiples of the term
     """
 
     lease_term: float = 900.0
@@ -67,7 +67,7 @@ class Parameters(NamedTuple):
     quanta: float = 0.0
 
 
-# No pass moves between two events, as what a lease uses was counted when it was given, but the next quantum comes.
+# No pass changes between two events, because a lease is counted when it is granted, but the next quantum comes.
 @policy(
     "gandiva-fair",
     Parameters,
@@ -105,7 +105,7 @@ def gandiva_fair(s: View) -> None:
 
 @inlined
 def least(tenant_pass: F, waiting: I) -> int:
-    """The waiting tenant with the smallest pass, the first of equals; none if that is infinite."""
+    """Return the waiting tenant with the smallest pass, ties to the first; none if that is infinite."""
     best, best_pass = NO_TENANT, np.inf
     for t in range(len(waiting)):
         if waiting[t] > 0 and level(tenant_pass[t]) < best_pass:
@@ -115,8 +115,8 @@ def least(tenant_pass: F, waiting: I) -> int:
 
 @inlined
 def passes(s: View, lease_term: float) -> F:
-    """Pass of every tenant [leases of its quota]: GPU-time of its leases up to their ends, over tickets."""
-    given = s.tenant.attained - s.tenant.held * s.tenant.attained_until  # no bit depends on the time of asking
+    """Return the pass of every tenant [leases of its quota]: GPU-time of its leases up to their ends, over tickets."""
+    given = s.tenant.attained - s.tenant.held * s.tenant.attained_until  # independent of the time of reading
     for j in running(s):
         given[s.job[j].tenant] += s.job[j].demand * s.job[j].lease_end
     return given / (s.tenant.quota * lease_term) + s.tenant_memory[RAISED]
@@ -124,7 +124,7 @@ def passes(s: View, lease_term: float) -> F:
 
 @inlined
 def start_tenants(s: View, tenant_pass: F, waiting: I) -> None:
-    """Raise those that kept nothing waiting, and have jobs now, to one lease of their quota before those that did."""
+    """Raise tenants that left no job waiting and have jobs now to one lease of their quota below those that did."""
     kept = s.tenant_memory[WAITS] > 0
     least = (tenant_pass[kept].min() if kept.any() else tenant_pass.max()) - 1
     for t in range(len(s.tenant)):
@@ -135,13 +135,13 @@ def start_tenants(s: View, tenant_pass: F, waiting: I) -> None:
 
 @inlined
 def start_jobs(s: View, lease_term: float) -> None:
-    """Give new jobs the virtual time of their tenant, and let it run on at the rate of the tickets there are now."""
+    """Give new jobs the virtual time of their tenant, and advance it at the rate of the current tickets."""
     for t in range(len(s.tenant)):
         virtual = s.tenant_memory[VIRTUAL, t]
         attained = attained_by_tenant(s, t, 0.0)
         if s.tenant_memory[TICKETS, t] > 0:
             virtual += (attained - s.tenant_memory[ATTAINED, t]) / (s.tenant_memory[TICKETS, t] * lease_term)
-        for j in candidates(s, t)[::-1]:  # the latest are the last
+        for j in candidates(s, t)[::-1]:  # the latest jobs are the last
             if s.memory[SEEN, j] > 0:
                 break
             s.memory[SEEN, j] = 1
@@ -157,9 +157,9 @@ def start_jobs(s: View, lease_term: float) -> None:
 
 @inlined
 def select_job(s: View, t: int, p: Parameters, part: float) -> int:
-    """Open candidate of tenant `t` with the smallest pass, the first submitted of equals; if others fill, that fits.
+    """Return the open candidate of tenant `t` with the smallest pass, ties to the first; if others fill, one that fits.
 
-    Inside a common quantum, new jobs only.
+    Within a common quantum, only new jobs.
     """
     best, best_pass = NO_JOB, np.inf
     for j in candidates(s, t):

@@ -1,11 +1,11 @@
 """HiveD: guaranteed jobs in the cells of their tenant, spot jobs beyond (Zhao et al., OSDI 2020; [Ye2022] §6.1.5).
 
-A job that fits into the free cells of its tenant is guaranteed: it gets whole nodes, and for the rest a cell of the
+A job that fits into the free cells of its tenant is guaranteed: it gets whole nodes. For the rest it gets a cell of the
 next power of two, split off the smallest free cell that is large enough (`hived_cells`). It keeps them to its end, so
-it needs no checkpoints and pays for none. Any other job is a spot job: it runs on idle GPUs, whoever owns them, and is
-revoked, back to its last checkpoint, when a guaranteed job needs the place. Jobs of a tenant, and all spot jobs, are
-served in order of submission; a job that does not fit is skipped. A job that can never fit into its tenant's cells
-(5 GPUs with a quota of 7 = 4 + 2 + 1) is always a spot job.
+it needs no checkpoints and pays for none. Any other job is a spot job: it runs on idle GPUs, whoever owns them. When a
+guaranteed job needs the place, the spot job is revoked, back to its last checkpoint. Jobs of a tenant, and all spot
+jobs, are served in order of submission; a job that does not fit is skipped. A job that can never fit into its tenant's
+cells (5 GPUs with a quota of 7 = 4 + 2 + 1) is always a spot job.
 
 Departures: cells are bound to GPUs permanently, while the original binds a virtual cell when it is used. Nodes are
 alike, so only revocations can differ, and among equal cells the one that needs the fewest revocations is taken. Every
@@ -37,13 +37,13 @@ from astraea.cluster.policy import (
 )
 from astraea.core.compilation import inlined
 
-# what is kept per job: its role, and the first GPU of a guaranteed job's last cell
+# kept per job: its role, and the first GPU of a guaranteed job's last cell
 ROLE, CELL = range(2)
 
-# roles; EVICTED: a spot job that is not renewed at this round
+# roles; EVICTED: a spot job that is not renewed in this round
 SPOT, GUARANTEED, EVICTED = range(3)
 
-# what is kept beside the first tenant of the last round: how many jobs it left on GPUs, and how many it let wait
+# kept with the first tenant about the last round: how many jobs it left on GPUs, and how many it left waiting
 LEFT, WAITED = range(2)
 
 

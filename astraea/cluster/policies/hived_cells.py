@@ -1,7 +1,7 @@
 """Buddy cells of virtual clusters (HiveD: Zhao et al., OSDI 2020, §3.2 and §3.3).
 
 The cells of a tenant add up to its whole quota: as many nodes as it holds, then powers of two, each at most once. All
-cells are laid out over the GPUs of the cluster from large to small, so that powers of two leave no gap; if the number
+cells are laid out over the GPUs of the cluster from large to small, so that powers of two leave no gap. If the number
 of GPUs of a node is not a power of two, a cell may be cut at its end. A cell splits into buddies of half its size, and
 free buddies merge again. GPU `a` is on node ``a // gpus_per_node``.
 """

@@ -2,9 +2,9 @@
 
 In every cycle the cluster is divided into fair shares (`kai_division`). Then every waiting job is tried, always the
 next job of the first queue (`kai_order`); a queue may grow beyond its fair share, up to its limit. Finally the jobs
-that still wait are tried in the same order for reclaim: a job with which its queue stays within its fair share may
-evict jobs of queues that hold more than their due (`kai_reclaim`), starting with the last queue and in it with the job
-submitted last, until there is room.
+that still wait are tried in the same order for reclaim. A job with which its queue stays within its fair share may
+evict jobs of queues that hold more than their due (`kai_reclaim`). Victims come from the last queue first, and in it
+the job submitted last, until there is room.
 
 Sources: docs/fairness, docs/timeaware, docs/developer/designs/time-aware-fairness of
 github.com/kai-scheduler/KAI-Scheduler, 2026, and the behaviour of its plugin proportion (v0.17).

@@ -44,11 +44,11 @@ from astraea.cluster.policy import (
 )
 from astraea.core.compilation import inlined
 
-# kept per tenant: usage C [GPU], when it was sampled last [s], GPUs of the jobs whose penalty is noted
+# kept per tenant: usage C [GPU], time of the last sample [s], GPUs of the jobs whose penalty is noted
 CONSUMED, SAMPLED, NOTES = range(3)
-# kept beside the first tenant: how many jobs were chosen last
+# kept with the first tenant: how many jobs were chosen last
 CHOSEN = 3
-# kept per job: its GPUs while its penalty is noted, and once it is usage
+# kept per job: its GPUs while its penalty is noted, and after it has become usage
 NOTED, SETTLED = range(2)
 
 

@@ -3,9 +3,9 @@
 From Slurm's documentation, with its names:
 
 Priority (https://slurm.schedmd.com/priority_multifactor.html)
-    The sum of factors from 0 to 1, each times its weight, truncated to a whole number: fair share of the user, age
-    (time waited over `max_age`, at most 1), size, and a constant part (`Rules.bonus`: QOS, partition, TRES, nice). Jobs
-    go in order of PriorityTier, then priority, then submission.
+    The sum of factors from 0 to 1, each times its weight, truncated to a whole number. The factors are the fair share
+    of the user, age (time waited over `max_age`, at most 1), size, and a constant part (`Rules.bonus`: QOS, partition,
+    TRES, nice). Jobs go in order of PriorityTier, then priority, then submission.
 Fair Tree (https://slurm.schedmd.com/fair_tree.html)
     The level fair share of an account or user is its part of the shares over its part of the usage, among its siblings;
     infinite before any usage. The tree is walked in that order, and the factor of a user is its rank over the number of
@@ -31,8 +31,8 @@ every association tree and runs nothing, is a further account. No job is preempt
 Departures: in the size factor, which uses nodes and CPUs, GPUs replace the CPUs; a gang has the same number of GPUs on
 each of its nodes. Both schedulers run in every round unless `sched_interval` and `bf_interval` are set. In Slurm they
 run in turns (60 s and 30 s by default), the main one also after events, at most every 3 s. With 2 s for either, GPUs
-that become free wait 1 s on average for the next pass: this is so in a log in whole seconds with rounds of 2.5 s, but
-with rounds of 2 s it is half a second. A pass takes no time, so none is cut short (`bf_continue`). A pass is skipped if
+that become free wait 1 s on average for the next pass. In a log in whole seconds rounds of 2.5 s give this average;
+rounds of 2 s give half a second. A pass takes no time, so none is cut short (`bf_continue`). A pass is skipped if
 no job came, started or ended and no ranks have changed since the last one.
 """
 

@@ -3,13 +3,13 @@
 From https://slurm.schedmd.com/sched_config.html and the SchedulerParameters of https://slurm.schedmd.com/slurm.conf.html:
 
 - a running job is expected to end at its time limit;
-- expected ends are handled in groups, the first of 30 s, each further one twice as long (`bf_window_linear`): from the
-  first end of each group on or, in newer versions, all from the first multiple of 30 s after the first end;
+- expected ends are handled in groups, the first of 30 s, each further one twice as long (`bf_window_linear`). A group
+  begins at its first end or, in newer versions, all begin at the first multiple of 30 s after the first end;
 - a reservation keeps whole nodes, and its times are rounded down to multiples of `bf_resolution`.
 
-Observed in the log of a Slurm 22.05 with ``DebugFlags=Backfill``: a job that would have to wait for a reserved node is
-tried again from the moment at which one becomes free, and a group begins with the first end on an allowed node. Nodes
-are taken from the shortest run of neighbours that is long enough, ties to the first (`select/cons_tres`).
+The log of a Slurm 22.05 with ``DebugFlags=Backfill`` showed two more rules. A job that would have to wait for a
+reserved node is tried again from the moment at which one becomes free. A group begins with the first end on an allowed
+node. Nodes are taken from the shortest run of neighbours that is long enough, ties to the first (`select/cons_tres`).
 """
 
 from __future__ import annotations

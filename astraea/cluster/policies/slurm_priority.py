@@ -14,7 +14,7 @@ from astraea.core.compilation import inlined
 CONSERVATIVE, EASY, NONE = range(3)
 ROLLING, ALIGNED = range(2)
 
-# kept in place of a job: the running jobs in the order of their expected ends, those that wait in order of priority
+# kept by position, not by job: running jobs in order of their expected ends, waiting jobs in order of priority
 BY_END, QUEUE = range(2)
 # kept per association: decayed usage of a user [units x s] and fair-share factor
 USAGE, FACTOR = range(2)

@@ -6,8 +6,8 @@ of its prize, which compensates for the loss of the others from its presence: th
 candidates that did not bid.
 
 Departures. Apps are single jobs, so every bid is one gang or nothing. The original gives a winner the fraction c of its
-GPUs; a gang is all or nothing, so here it gets the whole gang with probability c, drawn from a hash of job and time
-that does not depend on earlier draws. Leftovers are given placement-aware, not at random.
+GPUs. A gang is all or nothing, so here a winner gets the whole gang with probability c, drawn from a hash of job and
+time that does not depend on earlier draws. Leftovers are given placement-aware, not at random.
 
 T_isolated, the time that a job could expect by itself, has two readings; N is the average number of active jobs during
 its life. `cluster-share` is T max(1, d N / M): on 1/N of the M GPUs, where a gang of d is no faster than on d

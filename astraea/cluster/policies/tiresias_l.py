@@ -3,9 +3,9 @@
 Jobs are in queues by the GPU-time they have attained; the lowest queue goes first, FIFO within a queue, over the whole
 cluster, without tenants. A gang that does not fit is skipped.
 
-With `immediate`, a job that does not fit takes the GPUs of running jobs of higher queues at once, as in the original:
-from the leases that began last, only as many as it needs, and none if all are too few. These jobs lose their work in
-that lease, as the engine charges for any revoked lease; the original saves it.
+With `immediate`, a job that does not fit takes the GPUs of running jobs of higher queues at once, as in the original.
+It takes them from the leases that began last, only as many as it needs, and none if all are too few. These jobs lose
+their work in that lease, as the engine charges for any revoked lease; the original saves it.
 
 Departures: attained service counts finished leases, so the queue of a running job is that of its last grant. By default
 preemption waits for the end of the lease, as for every lease-based scheduler of the evaluation.
@@ -41,7 +41,7 @@ class Parameters(NamedTuple):
     immediate: float = 0.0
 
 
-# what is kept per job: attained service [GPU-s] and executed time [s] at its last promotion
+# kept per job: attained service [GPU-s] and executed time [s] at its last promotion
 SERVICE, EXECUTED = range(2)
 
 

@@ -27,7 +27,7 @@ __all__ = ["FORMATS", "TIME_UNITS", "read_trace"]
 FORMATS: Final = ("tiresias-csv", "helios", "philly", "gavel", "slurm", "swf", *published.READERS)
 TIME_UNITS: Final = tuple(tiresias_csv.UNITS)
 
-#: how the names of a folder's files end, for the formats that may be one file per tenant
+#: endings of file names in a folder, for formats with one file per tenant
 _ENDINGS: Final = {"tiresias-csv": (".csv", ".csv.gz"), "gavel": (".trace", ".trace.gz", ".tsv", ".tsv.gz")}
 
 

@@ -22,7 +22,7 @@ from astraea.traces.readers.rows import NO_GPU, Rows, frame, reasons
 from astraea.traces.readers.table import Table, read_json, read_table
 
 THROUGHPUTS: Final = "simulation_throughputs.json"
-#: columns by their number
+#: names of the columns, by their number
 FORMS: Final[dict[int, tuple[str, ...]]] = {
     7: ("job_type", "command", "num_steps_arg", "needs_data_dir", "total_steps", "arrival_time", "scale_factor"),
     10: (

@@ -25,8 +25,8 @@ _TEXT: Final = ("job_id", "tenant", "user", "state", "reason")
 class Rows(NamedTuple):
     """Result of a reader: columns of `Trace.from_frame` with `reason` (empty for a job), and the places.
 
-    Other columns are those of `Trace.excluded_jobs`. `origin`, `recorded` and `details` are as in `Trace`, `id_column`
-    is the source's name of `job_id`, `aside` are the columns kept for rows that are set aside, and `unreadable` are
+    Other columns are those of `Trace.excluded_jobs`. `origin`, `recorded` and `details` are as in `Trace`. `id_column`
+    is the source's name of `job_id`, and `aside` are the columns kept for rows that are set aside. `unreadable` are
     further rows set aside: lines that are not rows.
     """
 

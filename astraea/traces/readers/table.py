@@ -23,7 +23,7 @@ from astraea.core.errors import InputError
 from astraea.core.text import printable
 from astraea.traces.columns import MAX_TIME, TIME, Places, gpus, refuse, shown
 
-#: how public logs write a time that does not exist
+#: notations of a missing time in public logs
 NO_DATE: Final = ("", "None", "NaT", "nan", "null", "NULL")
 
 DateArray = npt.NDArray[np.datetime64]

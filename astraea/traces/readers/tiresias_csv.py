@@ -32,7 +32,7 @@ REQUIRED: Final = ("job_id", "num_gpu", "submit_time", "duration")
 UNITS: Final[dict[str, Unit]] = {"ms": (1.0, 1000.0), "s": (1.0, 1.0), "min": (60.0, 1.0)}
 
 _COMMON: Final = ("job_id", "num_gpu", "submit_time", "iterations", "model_name", "duration", "interval")
-#: a header that only one member of the family has tells the unit: Muri's, Chronus's, ASTRAEA's, that of a whole `Trace`
+#: a header of only one member of the family implies the unit: Muri's, Chronus's, ASTRAEA's, that of a whole `Trace`
 _TOLD: Final = {
     frozenset({
         *_COMMON, "batch_size", "iteration_time", "resource_time_0", "resource_time_1", "resource_time_2", "priority",

@@ -24,10 +24,10 @@ SYNTHETIC: Final = ("venus", "philly")
 
 HISTORY_DAYS, WINDOW_DAYS = 42, 14
 
-#: The largest gang of a tenant, as a part of its quota: who needs many GPUs at once belongs to a large virtual cluster
+#: The largest gang of a tenant, as a part of its quota: users who need many GPUs belong to a large virtual cluster
 LARGEST_GANG: Final = 0.6
 
-#: How often each template of a user is the one that is run
+#: Shares of a user's templates among that user's runs
 TEMPLATE_SHARES: Final = (0.75, 0.2, 0.05)
 
 
@@ -36,9 +36,9 @@ TEMPLATE_SHARES: Final = (0.75, 0.2, 0.05)
 class Recipe:
     """Everything known about a workload before any random draw.
 
-    `stream` is the number of the random stream, so that workloads with the same seed are independent; `start` is the
-    Monday on which the evaluated window begins; users queued in a cluster of `gpus` GPUs; `jobs` are submitted in the
-    window, `history_jobs` before; log(running time) is uniform between `knots` [s]; `tilt` is as in `jobs.end_states`.
+    `stream` is the number of the random stream, so that workloads with the same seed are independent. `start` is the
+    Monday on which the evaluated window begins. Users queued in a cluster of `gpus` GPUs. `jobs` are submitted in the
+    window, `history_jobs` before. log(running time) is uniform between `knots` [s]; `tilt` is as in `jobs.end_states`.
 
     The table `sizes` has for each gang size: `demand` [GPU], `share` of all jobs [%], `percent`, the distribution
     function of running time at the inner knots [%], and `states`, relative frequencies of completed, cancelled and

@@ -31,8 +31,8 @@ DAILY: Final = (708, 765, 882, 831, 656, 471, 533)
 #: that is gone in ten minutes; the autocorrelation that remains after a day, 0.24, comes from the profile.
 LASTING_SHAPE, LASTING_CORRELATION, SHORT_SHAPE = 1.5, 0.70, 0.90
 
-#: A tenant's activity: log-normal spread, and correlation from one day to the next. With a half-life of two days one
-#: virtual cluster idles while another is full, and the other way round in the next week ([Ye2022] Fig. 4).
+#: A tenant's activity: log-normal spread, and correlation from one day to the next. With a half-life of two days, one
+#: virtual cluster idles while another is full, and vice versa in the next week ([Ye2022] Fig. 4).
 ACTIVITY_SPREAD, ACTIVITY_CORRELATION = 0.9, 0.70
 
 LONG: Final = 1200.0
@@ -99,13 +99,13 @@ def look_before_submitting(
 ) -> IntArray:
     """Return the order in which jobs take the submission times, so that users who look find room.
 
-    A user who looks takes the bin nearest to the original one among those in which the virtual cluster has room for as
-    long as the job runs; if there is none, the bin after which room comes soonest. Gangs that are large and long for
-    their virtual cluster choose first; the others keep their order.
+    A user who looks takes the nearest bin from which the virtual cluster has room for as long as the job runs. If there
+    is none, the user takes the bin after which room comes soonest. Gangs that are large and long for their virtual
+    cluster choose first; the others keep their order.
 
-    `submit` are the rising submission times [s]; `tenant`, `demand` [GPU] and `duration` [s] are the jobs in the order
-    in which their users thought of them; `quota`, shape (tenants,), is the GPUs of each virtual cluster. The result
-    is the index of the job that is submitted at each time.
+    `submit` are the rising submission times [s]. `tenant`, `demand` [GPU] and `duration` [s] are the jobs in the order
+    in which their users thought of them. `quota`, shape (tenants,), is the GPUs of each virtual cluster. The result is
+    the index of the job that is submitted at each time.
     """
     time = submit // BIN
     left = np.bincount(time)  # submissions that are not taken yet

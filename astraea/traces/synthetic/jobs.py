@@ -17,7 +17,7 @@ from astraea.core.arrays import FloatArray, IntArray, apportion
 
 #: Sessions: a user submits the same kind of job several times in a row (log-normal number, mean about 5) ...
 SESSION_MEDIAN, SESSION_SPREAD, SESSION_MAX = 2.5, 1.2, 80
-#: ... a sweep within seconds, or one by one after having looked at the last result [h]
+#: ... as a sweep within seconds, or one by one after looking at the last result [h]
 SWEEP_SHARE, SWEEP_GAP, REPEAT_GAP = 0.5, 0.005, 0.4
 
 #: Users of a tenant: the amount that each submits falls as rank ** -USER_EXPONENT, down to USER_FLOOR, and TASTE is the
@@ -28,8 +28,8 @@ USER_EXPONENT, USER_FLOOR, TASTE = 3.6, 0.012, 4.0
 TEMPLATES: Final = 3
 """Kinds of job that a user runs with each gang size."""
 
-#: Share of the spread of (normal scores of) durations that lies between users, between templates of a user, and
-#: between the runs of one template; the last is what no estimator can know
+#: Shares of the variance of (normal scores of) durations between users, between templates of a user, and
+#: between runs of one template; no estimator can know the last part
 BETWEEN_USERS, BETWEEN_TEMPLATES, WITHIN = 0.10, 0.70, 0.20
 
 
@@ -96,7 +96,7 @@ def deal(rng: np.random.Generator, tenant: IntArray, score: FloatArray) -> IntAr
     """Order the jobs of one class by the running times that they will get, shortest first.
 
     Each tenant's jobs are spread evenly over the ranks, so that its load is as intended and the few very long jobs go
-    to tenants with many jobs of the class; within a tenant the order is that of `score`.
+    to tenants with many jobs of the class. Within a tenant the order is that of `score`.
     """
     order = np.lexsort((score, tenant))
     counts = np.bincount(tenant)
