@@ -17,7 +17,7 @@ from astraea.core.errors import InputError
 from astraea.plots.style import style
 
 DPI: Final = 144
-"""Of a frame in pixels: letters are sharp, and ten frames take about 300 kB as lossless WebP, a third of PNG."""
+"""Resolution of a frame: letters are sharp, and ten frames take about 300 kB as lossless WebP, a third of PNG."""
 
 _Value = TypeVar("_Value")
 

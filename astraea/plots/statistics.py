@@ -62,8 +62,8 @@ def compared(frame: pd.DataFrame, value: str) -> pd.DataFrame:
     -------
     DataFrame, index scheduler, columns ratio, low, high, lower, n, finding
         Mean of `value` over that of ASTRAEA, with its 95 % interval (geometric mean and Student's t; NaN below three
-        seeds), with how many of the `n` seeds it is lower, and ``lower``, ``higher``, ``not shown to differ`` or
-        ``too few to tell``.
+        seeds). `lower` counts the seeds, of `n`, in which it is lower; `finding` is ``lower``, ``higher``, ``not shown
+        to differ`` or ``too few to tell``.
     """
     wide = frame.pivot_table(index="seed", columns="scheduler", values=value)
     logs = wide.div(wide["astraea"], axis=0).drop(columns="astraea").apply(np.log)
