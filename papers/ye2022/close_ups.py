@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 from astraea.cluster.settings import Settings
 from astraea.core.arrays import FloatArray
 from astraea.core.result import Result
-from astraea.core.units import DAY, HOUR
+from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.experiments.lease_term import recommended_term
 from astraea.plots import charts
 from astraea.plots.style import OTHERS, log_ticks, look, name_axis, quick, style
@@ -23,8 +23,11 @@ CHOSEN: Final = OTHERS[0]
 """Colours of what is for comparison, and of what the reader chose."""
 
 MOST: Final = 24
-LONG: Final = HOUR
+LONG: Final = 30 * MINUTE
 """Jobs that `leases_of` draws: how many at most, and with which running time at least [s]."""
+
+ALIKE: Final = 1.1
+"""Ratio of two slowdowns up to which they count as alike."""
 
 SIZES: Final = {"one node": OTHERS[0], "more than one node": OTHERS[1]}
 """Colours of gangs that fit a node, and of larger ones."""
@@ -89,15 +92,16 @@ def dear_leases(swept: pd.DataFrame) -> Figure:
     return fig
 
 
-def leases_of(honest: Result, other: Result, tenant: str, begin: float = 0.0) -> Figure:
-    """Draw when a tenant's jobs of `LONG` and more wait and run over one day, in two runs side by side.
+def leases_of(honest: Result, other: Result, tenant: str) -> Figure:
+    """Draw when a tenant's jobs of `LONG` and more wait and run, in two runs side by side.
 
-    The day starts at `begin` [s], the first `MOST` jobs are drawn. Boxes are leases, lines are waits, and jobs whose
-    gang differs between the runs have a colour of their own. The number is the gang [GPU]. The results need their logs.
+    These are the first `MOST` of such jobs that are submitted within a day. Boxes are leases, lines are waits, the
+    number is the gang [GPU]. Jobs whose gang differs between the runs have a colour of their own. The results need
+    their logs, and the tenant such a job.
     """
-    day = honest.jobs["submit_time"].between(begin, begin + DAY)
-    mine = honest.jobs[(honest.jobs["tenant"] == tenant) & day & (honest.jobs["duration"] >= LONG)].head(MOST)
-    demands = mine.set_index("job_id")["demand"]
+    long = honest.jobs[(honest.jobs["tenant"] == tenant) & (honest.jobs["duration"] >= LONG)]
+    begin = float(long["submit_time"].min())
+    demands = long[long["submit_time"] <= begin + DAY].head(MOST).set_index("job_id")["demand"]
     changed = other.jobs.set_index("job_id")["demand"].loc[demands.index] != demands
     fig, axes = charts.panels(columns=2, width=3.5, height=3.2)
     for ax, (heading, result) in zip(axes, (("honest", honest), ("asks for twice the GPUs", other)), strict=True):
@@ -108,50 +112,43 @@ def leases_of(honest: Result, other: Result, tenant: str, begin: float = 0.0) ->
         with style():
             for place, row in enumerate(jobs.itertuples()):
                 held, color = leases.get_group(row.Index), OTHERS[1] if changed[row.Index] else OTHERS[0]
-                ax.hlines(place, row.submit_time, row.end_time, color=GREY, linewidth=1.0)
-                ax.barh(np.full(len(held), place), held["end"] - held["start"], 0.7, held["start"], color=color)
-                ax.annotate(f"{row.demand}", (row.submit_time, place), (-3, 0), textcoords="offset points", va="center",
-                            ha="right", fontsize=7)  # fmt: skip
-            ax.set(yticks=[], ylim=(len(jobs), -1), xlim=(begin - 0.06 * DAY, begin + DAY))
+                ax.hlines(place, row.submit_time - begin, row.end_time - begin, color=GREY, linewidth=1.0, zorder=0.5)
+                ax.barh(np.full(len(held), place), held["end"] - held["start"], 0.7, held["start"] - begin, color=color)
+                ax.annotate(f"{row.demand}", (row.submit_time - begin, place), (-3, 0), textcoords="offset points",
+                            va="center", ha="right", fontsize=7)  # fmt: skip
+            ax.set(yticks=[], ylim=(len(jobs), -1), xlim=(-0.06 * DAY, DAY))
             ax.grid(visible=False, axis="y")
             name_axis(ax.xaxis, "time")
         charts.title(ax, heading, f"mean JCT of these {len(jobs)} jobs: {jobs['jct'].mean() / HOUR:.1f} h")
     axes[0].set_ylabel("Jobs, by submission")
-    charts.footnote(fig, f"ASTRAEA from the papers. Jobs of {tenant} of {LONG / HOUR:g} h and more in one day: "
-                    "boxes are leases, lines waits, numbers GPUs; the second colour asks for twice.")  # fmt: skip
+    charts.footnote(fig, f"ASTRAEA from the papers; jobs of {tenant} of {LONG / MINUTE:g} min and more in one day. "
+                    "Boxes are leases, lines waits, numbers GPUs; the second colour asks for twice.")  # fmt: skip
     charts.legend(fig, headline=f"What does {tenant} gain by asking for twice the GPUs?", axes=[])
     return fig
 
 
 def job_by_job(x: Result, y: Result, gpus_per_node: int) -> Figure:
-    """Draw each job's slowdown under two schedulers, a point per job; on the dashed line both serve it alike."""
-    both = x.jobs.merge(y.jobs, on="job_id", suffixes=("_x", "_y"))
-    small = both["demand_x"] <= gpus_per_node
+    """Draw each job's slowdown under two schedulers of the same jobs; on the dashed line both serve it alike."""
+    first, second = (result.jobs["slowdown"].to_numpy() for result in (x, y))
+    small = x.jobs["demand"].to_numpy() <= gpus_per_node
     names = [look(result.policy).label for result in (x, y)]
-    fig, ax = charts.panels(width=4.4, height=3.8)
+    fig, ax = charts.panels(width=4.6, height=4.0)
     with style():
         for (label, color), which in zip(SIZES.items(), (small, ~small), strict=True):
-            ax.plot(both["slowdown_x"][which], both["slowdown_y"][which], "o", color=color, markersize=3, alpha=0.45,
-                    markeredgewidth=0, label=f"gang on {label}")  # fmt: skip
-        top = 1.3 * float(both[["slowdown_x", "slowdown_y"]].to_numpy().max())
+            ax.plot(first[which], second[which], "o", color=color, markersize=3, alpha=0.45, markeredgewidth=0,
+                    label=f"gang on {label}")  # fmt: skip
+        top = 1.3 * max(first.max(), second.max())
         ax.plot([1, top], [1, top], color="#444444", linewidth=0.8, linestyle="--")
-        ax.set(xscale="log", yscale="log", xlim=(0.9, top), ylim=(0.9, top), xlabel=f"Slowdown under {names[0]}",
-               ylabel=f"Slowdown under {names[1]}")  # fmt: skip
+        ax.set(xscale="log", yscale="log", xlim=(0.9, top), ylim=(0.9, top))
+        ax.set(xlabel=f"Slowdown under {names[0]}", ylabel=f"Slowdown under {names[1]}")
         log_ticks(ax.xaxis)
         log_ticks(ax.yaxis)
-    charts.footnote(fig, f"{sides(x, y)}.")
+    ratio = first / second
+    shares = [100 * float(which.mean()) for which in (ratio > ALIKE, ratio < 1 / ALIKE)]
+    charts.footnote(fig, f"Slower under {names[0]}: {shares[0]:.0f} % of the jobs; under {names[1]}: "
+                    f"{shares[1]:.0f} %; alike: {100 - sum(shares):.0f} %. From the papers, first seed.")  # fmt: skip
     charts.legend(fig, headline="Do both schedulers make the same jobs wait?")
     return fig
-
-
-def sides(x: Result, y: Result) -> str:
-    """Say how many jobs wait longer under the first of two schedulers, under the second, and alike under both."""
-    both = x.jobs.merge(y.jobs, on="job_id", suffixes=("_x", "_y"))
-    ratio = both["slowdown_x"] / both["slowdown_y"]
-    counts = [100 * float(which.mean()) for which in (ratio > 1.1, ratio < 1 / 1.1)]
-    names = [look(result.policy).label for result in (x, y)]
-    alike = 100 - sum(counts)
-    return f"Slower under {names[0]} {counts[0]:.0f} %, under {names[1]} {counts[1]:.0f} %, within 10 % {alike:.0f} %"
 
 
 def on_curve(curve: pd.DataFrame, percent: int) -> Figure:
@@ -175,7 +172,7 @@ def on_curve_words(curve: pd.DataFrame, percent: int) -> str:
     """Say the values at one size [%]."""
     rows = curve[curve["nodes_percent"] == percent].to_dict("records")
     said = [
-        f"{look(row['scheduler']).label} {row['average_jct'] / HOUR:.2f} h, {100 * row['sharing_loss']:.1f} % lose"
+        f"{look(row['scheduler']).label} {row['average_jct'] / HOUR:.2f} h, loss {100 * row['sharing_loss']:.1f} %"
         for row in rows
     ]
     return f"{percent} % of the nodes: {'; '.join(said)}"

@@ -85,7 +85,7 @@ def errors(density: pd.DataFrame, jobs: int) -> Figure:
 
 
 def honesty(curve: pd.DataFrame, age: pd.DataFrame, span: float) -> Figure:
-    """Draw how far quantiles are from honest: `accuracy.calibration`, and `error_by_age` in a trace of `span` s.
+    """Draw how far quantiles are from honest: `accuracy.calibration`, and `error_by_age` in a trace of `span` seconds.
 
     Both panels show percentage points above what the quantile, or the 80 % band, promises.
     """

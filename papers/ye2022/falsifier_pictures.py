@@ -24,7 +24,7 @@ from papers.ye2022.falsifier import LEASE, MEASURES, Workload, measured, run, wo
 def by_textbook(
     w: Workload, policy: Callable[[textbook.Simulation], list[textbook.Job]] = textbook.astraea
 ) -> dict[str, Any]:
-    """Return the answer of `astraea.textbook` for a workload, under ASTRAEA unless another policy is given."""
+    """Simulate a workload with `astraea.textbook`, under ASTRAEA unless another policy is given."""
     jobs = [textbook.JobSpec(j.tenant, j.demand, int(LEASE) * j.submit, int(LEASE) * j.duration) for j in w.jobs]
     return textbook.simulate(
         jobs, w.nodes, w.gpus_per_node, [1] * w.tenants, policy,
@@ -35,9 +35,9 @@ def by_textbook(
 def examples(found: pd.DataFrame) -> pd.DataFrame:
     """One row per ordering, from the table of `falsifier.found`.
 
-    Columns measure, rival, instances, behind, equal, ahead (of the random workloads), then of the smallest reversal
-    jobs, tenants, gpus, astraea and other (the measure under ASTRAEA and under the rival; times in s), rule and why as
-    of `why`; without one, NaN and a sentence that says so.
+    Columns measure, rival, instances, behind, equal, ahead are about the random workloads. The others are about the
+    smallest reversal: jobs, tenants, gpus, astraea and other (the measure under ASTRAEA and under the rival; times in
+    s), rule and why as of `why`. Without one, they are NaN and a sentence that says so.
     """
     rows = []
     for measure in MEASURES:

@@ -152,7 +152,7 @@ def queues(repetitions: Sequence[Repetition]) -> Figure:
         most = max(most, float(there.max()))
         with style():
             ax.fill_between(at, 0, running, step="post", color="#56B4E9", linewidth=0, label="running")
-            ax.fill_between(at, running, there, step="post", color="#8C8C8C", linewidth=0, label="waiting")
+            ax.fill_between(at, running, there, step="post", color="#444444", linewidth=0, label="waiting")
         jct = (jobs["end"] - jobs["submit"]).mean()
         charts.title(ax, f"{NAMES[system]}: average JCT {jct:.0f} s")
     for ax in axes:

@@ -39,9 +39,9 @@ def dot_plot(
     """Draw each class of `by` as a row, in the order of the table, and each of `columns` in a panel of its own.
 
     Small dots are the rows of the table (seeds), the large one is their mean. `columns` gives each column its heading
-    and the factor to its unit; `groups` gives each class its group, which has a colour and is in the legend, unless it
-    is empty. The mean of the class `reference` is a line through the whole panel; without it the line is at 0. The
-    columns in `log` have a logarithmic axis, unless a value is 0.
+    and the factor to its unit; `groups` gives each class its group, which has a colour and an entry in the legend,
+    unless it is empty. The mean of the class `reference` is a line through the whole panel; without it the line is at
+    0. The columns in `log` have a logarithmic axis, unless a value is 0.
     """
     names = list(dict.fromkeys(frame[by]))
     kinds = list(dict.fromkeys(groups.values()))
@@ -68,7 +68,7 @@ def dot_plot(
 
 
 def parting(results: Mapping[str, Result]) -> Figure:
-    """Draw the schedules of `released.parting`."""
+    """Draw which jobs run when: the results of `released.parting`."""
     fig, axes = charts.panels(columns=2, width=3.5, height=2.1)
     for ax, letter, (text, result) in zip(axes, "ab", results.items(), strict=True):
         assert result.grants is not None

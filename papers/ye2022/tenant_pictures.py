@@ -28,6 +28,8 @@ def tenant_days(days: pd.DataFrame) -> Figure:
         charts.title(ax, look(name).label)
     for ax in axes[1:]:
         ax.set(yticklabels=[], ylabel="")
+    for ax in axes[:-1]:
+        ax.collections[0].colorbar.remove()
     footnote(fig, "Red: less than it was owed; blue: more; grey: owed nothing. From the papers, first seed.")
     charts.legend(fig, headline="Which tenant gets its share on which day?", axes=[])
     return fig

@@ -42,10 +42,10 @@ def in_order(one: FloatArray, other: FloatArray) -> float:
 def comparison(repetitions: Sequence[Repetition]) -> pd.DataFrame:
     """Measured and simulated side by side, one row per system and repetition; `stretch` as of `tables.Repetition`.
 
-    `jct` and `simulated_jct` are averages [s], `error` is simulated over measured, less 1, `granted` and `lone` count
-    grants that both have and that only one has, `in_order` is the part of their pairs in the same order,
-    `first_in_order` that of first grants, `same_round` that of grants at the same time, `loss` and `simulated_loss` are
-    shares of jobs with sharing loss.
+    `jct` and `simulated_jct` are averages [s], and `error` is simulated over measured, less 1. `granted` and `lone`
+    count grants that both have and that only one has. `in_order` is the part of their pairs in the same order,
+    `first_in_order` that of first grants, and `same_round` the part of grants at the same time. `loss` and
+    `simulated_loss` are shares of jobs with sharing loss.
     """
     rows = []
     for one in repetitions:
@@ -66,7 +66,7 @@ def comparison(repetitions: Sequence[Repetition]) -> pd.DataFrame:
 
 
 def who_is_ahead(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the measured means of both systems, from their `comparison`: a row for each value of `stretch`.
+    """Compare the measures of both systems, from their `comparison`: a row for each value of `stretch`.
 
     `jct` [s] and `loss` are means over repetitions, `slurm_sooner` and `slurm_fairer` count those in which plain Slurm
     has the lower average JCT, and the lower sharing loss.
@@ -84,7 +84,7 @@ def who_is_ahead(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def steps(repetitions: Sequence[Repetition]) -> pd.DataFrame:
-    """Simulate the coordinator's runs with one more thing modelled each time, to see what brings them close.
+    """Simulate the coordinator's runs with one delay added after the other, to see which of them matter.
 
     `modelled` is what was added last: nothing, the delay of first starts, the costs of being stopped, the nodes that
     Slurm takes, the first start of each job as it was instead of the average. The rest is as in `comparison`.
@@ -107,11 +107,11 @@ def steps(repetitions: Sequence[Repetition]) -> pd.DataFrame:
 
 
 def overheads(repetitions: Sequence[Repetition]) -> pd.DataFrame:
-    """Return the measured costs of the coordinator's runs, one row per repetition.
+    """Measured costs of the coordinator's runs, one row per repetition.
 
-    `first`, `again`, `unsaved`, on average, and `longest`, from a grant to work [s]; `stops`, `renewals` and
-    `unstarted` leases, for which Slurm had no nodes; `share` of the GPU-time under leases in which no work was done
-    that counted, and `simulated_share`.
+    `first`, `again`, `unsaved` are averages, `longest` is the longest time from a grant to work [s]. `stops`,
+    `renewals` and `unstarted` count leases; for the last ones Slurm had no nodes. `share` is the part of the GPU-time
+    under leases in which no work was done that counted, beside `simulated_share`.
     """
     rows = []
     for one in repetitions:
@@ -147,7 +147,7 @@ SYSTEMS: Final = {
 
 
 def beside(granted: pd.DataFrame, table: pd.DataFrame) -> Figure:
-    """Draw the times of grants (`tables.grants` of the coordinator), measured and simulated, and their `comparison`."""
+    """Draw the grants of jobs (`tables.grants` of the coordinator), real and simulated, and their `comparison`."""
     fig, axes = charts.panels(columns=3, width=2.6, height=3.2)
     both = granted.dropna()
     with style():

@@ -21,7 +21,7 @@ from papers.ye2022.readings import ASTRAEA
 
 TRACE: Final = "venus"
 PARTS: Final = ("cold_start", "restore", "save", "lost")
-"""Parts of a lease that are measured, each with median, least and most [s]."""
+"""Measures of a lease, each with median, least and most [s]."""
 
 
 def measurements(folder: Path) -> pd.DataFrame:

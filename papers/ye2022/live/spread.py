@@ -1,6 +1,6 @@
 """Completion times as running times spread: ASTRAEA under leases, and Slurm's fair share without preemption.
 
-Nothing takes time here but the work itself, so that what is left of the difference is the rule and not its price.
+Only the work itself takes time here, so the difference comes from the rule and not from its price.
 """
 
 from __future__ import annotations

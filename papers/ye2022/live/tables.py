@@ -1,4 +1,4 @@
-"""Measurements on a real Slurm, and the same jobs simulated.
+"""Measurements on a real Slurm, simulations of the same jobs, and both beside each other.
 
 The files are those of ``tests/slurm/live_experiment.py``: for each repetition and system one row per run of a job,
 which spans a lease and its renewals. Times are seconds since the beginning, which is a round of the coordinator, and
@@ -125,7 +125,7 @@ SIMULATED: Final = on_slurms_nodes(ASTRAEA)
 
 
 class Delays(NamedTuple):
-    """Delays on a cluster, means over the runs of one repetition [s]."""
+    """Delays on a cluster, on average over the runs of one repetition [s]."""
 
     first: float  # from the grant of a job's first lease to its first second of work
     again: float = 0.0  # from the grant of a later lease, after a stop, to work
@@ -200,7 +200,7 @@ def trace_of(repetition: Repetition, more: pd.Series | float = 0.0) -> Trace:
 
 
 def measured(repetition: Repetition) -> Result:
-    """Return the measured runs as a `Result`, with the integrals of a simulation."""
+    """Return the measured runs as a result, with the integrals of a simulation."""
     return observed(trace_of(repetition), CLUSTER)
 
 
@@ -211,8 +211,8 @@ def simulated(
     """Simulate the same jobs.
 
     `lasts` is the same for all jobs, and `first` is what the first start of each takes, by job [s]. Without both, first
-    starts take what they took for each, and the rest what it took on average. `policy` replaces the
-    coordinator's with the nodes that Slurm takes; it is of no use for plain Slurm.
+    starts take what they took for each, and the rest what it took on average. `policy` replaces the coordinator's with
+    the nodes that Slurm takes; plain Slurm ignores it.
     """
     if first is None and lasts is None:
         first = starts(repetition)
