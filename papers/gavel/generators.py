@@ -1,7 +1,7 @@
 """Workloads drawn as Gavel's evaluation draws them ([Narayanan2020] §7.1, §7.3 and its released job generator).
 
-Every property of the jobs has a random stream of its own. So another arrival rate, more jobs, or priorities change
-nothing else: job i of two workloads of one seed is the same job.
+Every property of the jobs has its own random stream. Another arrival rate, more jobs, or priorities leave everything
+else unchanged: job i of two workloads of one seed is the same job.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Input and output of a Gavel policy ([Narayanan2020] §3.1).
 
-A policy sees the runnable jobs of one moment. For each job, and each pair that may share GPUs, it returns the fraction
-of time to spend on each accelerator type until the next such moment.
+A policy sees the runnable jobs of one moment. For each job, and each pair of jobs that may share GPUs, it returns the
+fraction of time to spend on each accelerator type until the next such moment.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """Tables of a `Result`, from the times at which each job held workers.
 
-**Two units of service.** `attained_service` is GPU-time as held, whatever the type. On unequal GPUs it misleads: a job
-on V100s needs less of it for the same progress. A policy that gives a job the type that suits it lets the job end with
-less GPU-time than it was owed, a "loss" that nobody would mind. And a job left with K80s seems to be well served.
-`effective_service` counts progress instead: one GPU-second is what the job does on one GPU at its own mean speed over
-all GPUs of the cluster, the scale of `policies.ltgf`. A part of *every* type is then worth the same in both units, so
-that fair shares ([Ye2022] Eqs. 4, 8, 13, 14) are the same too, and both may be compared with them: `rho_job` and
-`rho_effective` (Eq. 15).
+**Two units of service.** `attained_service` is GPU-time as held, whatever the type. On unequal GPUs it misleads. A job
+on V100s needs less of it for the same progress, so a job on a type that suits it ends with less GPU-time than it was
+owed, a "loss" that nobody would mind. A job that is left with K80s seems to be well served. `effective_service` counts
+progress instead: one GPU-second is what the job does on one GPU at its own mean speed over all GPUs of the cluster, the
+scale of `policies.ltgf`. A part of *every* type is then worth the same in both units, so that fair shares ([Ye2022]
+Eqs. 4, 8, 13, 14) are the same too, and both may be compared with them: `rho_job` and `rho_effective` (Eq. 15).
 """
 
 from __future__ import annotations

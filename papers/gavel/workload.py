@@ -103,8 +103,8 @@ def read_workload(path: str | Path, throughputs: Throughputs) -> Workload:
     """Read a trace of Gavel: tab-separated lines without a header, 7 columns (older) or 10.
 
     Jobs have no identifier: they are numbered from 0 in the order of the file. In the 10-column form `priority` is the
-    weight and `SLO` (below 0: none) is a multiple of the time that the job takes alone on V100s, or on the fastest type
-    where V100s cannot run it.
+    weight. `SLO` (below 0: none) is a multiple of the time that the job takes alone on V100s, or on the fastest type if
+    V100s cannot run it.
 
     Set aside: jobs of 0 GPUs, and jobs whose type was never measured with that scale factor or runs on no accelerator
     with it.

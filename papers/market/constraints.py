@@ -13,9 +13,8 @@ def violations(market: Market, plan: Plan) -> list[str]:
     (3a) and (3b), with what each tenant does not use moved to the left, say the same for every tenant: all together use
     at most all quotas. The right to one's own share that the text derives from them is in addition held against the
     jobs that run within it (``is_shared=False``). (3e)-(3i) hold for each slot because a schedule is constant from
-    start to end. (3i) holds for servers that host parameter servers of the job, since it could not be kept by any
-    distributed placement on the others. (3j) and (3k): the speed is that of centralized placement only if all is on one
-    server.
+    start to end. (3i) is checked for servers that host parameter servers of the job, because no distributed placement
+    could keep it on the others. (3j) and (3k): the speed is that of centralized placement only if all is on one server.
     """
     out: list[str] = []
     sound = [s for s in plan.schedules if _is_sound(market, s, out)]

@@ -1,7 +1,7 @@
 """Tenants, servers and jobs of a market of workers and parameter servers, and plans for it ([Wang2023] §3.1).
 
-Time is in slots of one hour; slot t is the time (t - 1, t]. So a job that starts after time a and takes d slots
-occupies slots a + 1 to a + d and completes at time a + d.
+Time is in slots of one hour; slot t is the time (t - 1, t]. A job that starts after time a and takes d slots occupies
+slots a + 1 to a + d and completes at time a + d.
 """
 
 from __future__ import annotations

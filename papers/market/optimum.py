@@ -48,10 +48,10 @@ def optimum(market: Market, *, horizon: int, time_limit: float = 60.0, known: fl
     """Find the plan with the largest total revenue up to slot `horizon`, with all arrivals known, and a bound on it.
 
     No plan that ends by the horizon (T) earns more than the bound; the plan earns it, or is None if none was found that
-    does. `time_limit` [s] is that of all programs together: when it is over, there is a bound but no plan. `known` is
-    what some plan that ends by the horizon earns, and makes programs smaller. A choice is left out if its job would
-    fall further below its best than all jobs together may, to earn as much as that plan. A failure of HiGHS raises
-    `PolicyError`.
+    does. `time_limit` [s] is that of all programs together: when it is over, the bound is valid but no plan is given.
+    `known` is the revenue of some plan that ends by the horizon, and makes programs smaller. To earn as much, all jobs
+    together may fall below their best by some amount; a choice by which one job falls further is left out. A failure of
+    HiGHS raises `PolicyError`.
     """
     until = time.perf_counter() + time_limit
     choices = [c for job in range(len(checked(market).jobs)) for c in choices_of(market, job, horizon)]

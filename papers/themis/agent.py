@@ -4,9 +4,10 @@ Two levels: the arbiter decides which app holds which GPUs for how long, the age
 one gang holds under one lease. A lot whose job is done takes another job of the app; if there is none, it is returned.
 
 Finish-time fairness is rho = T_shared / T_isolated; T_isolated is with 1/N of the cluster to itself, every gang on one
-machine, N the average number of active apps in the app's life so far. The work left is an estimate. Rungs to come are
-known from the tuner, each cut where the job that looks best will have converged by its loss curve (`loss_curves`); an
-error is drawn for every new estimate. Before the first epoch it is the tuner's `longest`, without error.
+machine, N the average number of active apps in the app's life so far. The work left is an estimate. The tuner gives the
+rungs to come, each cut where the job that looks best will have converged by its loss curve (`loss_curves`). The result
+is multiplied by an error that is drawn for every new estimate. Before the first epoch it is the tuner's `longest`,
+without error.
 """
 
 from __future__ import annotations

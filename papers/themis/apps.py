@@ -1,8 +1,8 @@
 """Apps, their jobs, and the cluster that they share ([Mahajan2020] §2, §4.3).
 
 An app explores hyper-parameters: it trains many jobs of one model, each a gang of the same size, and a tuner ends the
-poor ones early by their losses. An app is done when the best job has converged. Nobody knows beforehand how long a job
-needs and which one will be the best: losses are read epoch by epoch.
+poor ones early by their losses. An app is done when the best job has converged. How long a job needs, and which one
+will be the best, nobody knows before: the losses here are read epoch by epoch, as jobs run.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class App:
     def stages(self) -> list[tuple[list[int], list[int]]]:
         """Jobs of every rung, unknown beforehand, and the epochs that each job may have had at its end.
 
-        Those of the lowest last loss continue, the earlier job of equals.
+        Those of the lowest last loss continue, the earlier job among equals.
         """
         jobs, out = list(range(len(self.loss))), []
         for _, epochs in rungs(len(jobs), self.tuner):

@@ -4,8 +4,8 @@ A policy is a function of the arbiter. It looks at the agents of active apps and
 one lease. GPUs whose lease has just ended are on offer like all others; an app that gets a gang where it had one goes
 on there without a restart.
 
-Machines differ in size. The gangs that fit on one machine each can be counted. If every size divides the next larger
-one, any set of gangs can be placed, largest first, as long as the lots of each size are not overdrawn (`room`).
+Machines differ in size. Counting tells how many gangs can be on one machine each. If every size of gangs divides the
+next larger one, any set of them can be placed, largest first, as long as the lots of each size suffice (`room`).
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Arbiter:
     """The state of the cluster at one round.
 
     `now` and `lease_term` are in seconds, and `agents` are those of the active apps, in order of arrival. `free` has
-    the GPUs on offer on each machine, `offered` those of all; code that changes `free` from outside sets a new list.
-    `sizes` are those of lots, ascending: a unit of which everything is a multiple, and the gangs.
+    the GPUs on offer on each machine, `offered` those of all; to change `free` from outside, set a new list. `sizes`
+    are those of lots, ascending: a unit of which everything is a multiple, and the gangs.
     """
 
     def __init__(self, workload: AppTrace, lease_term: float, lies: Mapping[int, float]) -> None:
@@ -109,7 +109,7 @@ class Arbiter:
             self._offer(lot.pieces, 1)
 
     def end_leases(self, agent: Agent, lots: list[Lot]) -> None:
-        """Put lots of an app on offer, where the app may continue."""
+        """Put lots of an app on offer; the app may continue on them."""
         self.taken_back[agent.index] = lots
         self.take_back(agent, lots)
         for lot in lots:

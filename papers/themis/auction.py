@@ -56,8 +56,8 @@ def auction(bids: Sequence[Bid], room: IntArray) -> Outcome:
 
     Always value[0] / value[row] <= kept <= 1, the lower bound up to that rounding. Without bidder i the others could do
     what they do in x*, hence <= 1. With it they could do their best without it while i takes row 0, and x* is no worse.
-    Their product in x* times value[row] / value[0] is at least that best one, hence the lower bound. If k times as much
-    is worth k times as much to everybody, at least 1 / e is kept: a result of [Cole2013], for divisible goods.
+    So their product in x* times value[row] / value[0] is at least that best one, hence the lower bound. If k times as
+    much is worth k times as much to everybody, at least 1 / e is kept: a result of [Cole2013], for divisible goods.
 
     There is at least one bid. `room` is how many lots of each size fit on free GPUs, the smallest first, shape (K,).
     """

@@ -1,6 +1,6 @@
 """Forecasts of agents for their apps, and the finish-time fairness that follows, compiled for many agents at once.
 
-All that an agent knows is in its book, one array of numbers. First come those of `HEAD`, then a row for each of `PLAN`
+The knowledge of an agent is its book, one array of numbers. First come those of `HEAD`, then a row for each of `PLAN`
 with a number for every rung, then a row for each of `TABLE` with a number for every job. The books of several agents
 are put one behind the other. Phases are rows of jobs and work [gang-s], as `apps.Phase`.
 """
@@ -16,9 +16,9 @@ from astraea.core.compilation import compiled
 
 HEAD: Final = 11
 JOBS, RUNGS, NOW_AT, LENGTH, FACTOR, EPOCH, ARRIVAL, GANG, SLOWDOWN, SEEN, LIE = range(HEAD)
-"""Jobs; rungs; the rung that it is in; epochs until the best job converges, as far as one can tell; by which all work
-to come is wrong; time of an epoch [s]; arrival [s]; GPUs of a gang; how much slower one is that is spread; seconds of
-all apps before it came; factor on every rho that it reports."""
+"""Jobs; rungs; the rung that it is in; estimated epochs until the best job converges; error of all work to come. Time
+of an epoch [s]; arrival [s]; GPUs of a gang; slowdown of a spread gang. Seconds of all apps before it came; factor on
+every rho that it reports."""
 
 PLAN: Final = 3
 COUNT, END, DONE = range(PLAN)
@@ -27,8 +27,8 @@ COUNT, END, DONE = range(PLAN)
 TABLE: Final = 7
 EPOCHS, BEFORE, READY, PACE, LOCAL, RUNG, UNDONE = range(TABLE)
 """Epochs without those of the current run; epochs at the beginning of this rung; since when it makes progress [s], inf
-if it does not run; time of an epoch where it runs [s]; whether that is on one machine; whether it is in this rung;
-whether it has not reached the end of it."""
+if it does not run. Time of an epoch where it runs [s]; 1 if that is on one machine; 1 if it is in this rung; 1 if it
+has not reached the end of it."""
 
 
 @compiled

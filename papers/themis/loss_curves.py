@@ -33,9 +33,9 @@ def learning_curve(
 ) -> FloatArray:
     """Observed losses of a job, one an epoch until it has converged or `tuner.longest` is reached; all are above 0.
 
-    `floor` is the loss after endless training, above 0, and `span` what the job can lose from epoch 1 on, at least 0.
-    `power`, above 0, is how steeply; `noise` is the standard deviation of an observed loss, as part of the true one.
-    One draw an epoch is taken from `rng`.
+    `floor` is the loss after endless training, above 0, and `span` the loss that the job can shed from epoch 1 on, at
+    least 0. `power` is the steepness, above 0, and `noise` the standard deviation of an observed loss, as part of the
+    true one. One draw an epoch is taken from `rng`.
     """
     epochs = _length(span, power, tuner)
     true = floor + span * np.arange(1.0, epochs + 1) ** -power

@@ -56,10 +56,10 @@ def app_table(
 ) -> pd.DataFrame:
     """`Result.jobs`: `JOB_COLUMNS`, and what this setting adds.
 
-    `duration` is the time with the whole cluster, every gang on one machine [s]; `queueing_delay` the time without any
-    GPU [s]; `overhead` the time that its gangs spent on checkpoints and restarts together [s]; `placement` the
-    placement score, what is left of the speed of its gangs where they were, 1 if each was on one machine always;
-    `work` what it needs on gangs on one machine [GPU-s]; `exploration` the number of its jobs. `finish_time_fairness`
+    `duration` is the time with the whole cluster, every gang on one machine [s], and `queueing_delay` the time without
+    any GPU [s]. `overhead` is the time that its gangs spent on checkpoints and restarts together [s]. `placement` is
+    the placement score, the part of its gangs' speed that is left where they were, 1 if each was always on one machine.
+    `work` is the need of gangs on one machine [GPU-s], and `exploration` the number of its jobs. `finish_time_fairness`
     is `jct` over the time with 1/N of the cluster, N the average number of active apps in its life (`contention`),
     `rho_job` the long-term GPU-time fairness of [Ye2022].
     """

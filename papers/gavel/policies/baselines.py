@@ -9,17 +9,17 @@ it is then kept if sharing made the two together faster than taking turns, and d
 the same part of the GPU-time of every type, as nothing is known of how fast a job is where.
 
 Departures of this Gandiva: the released code keeps a pair whose normalized throughputs, summed over jobs and types,
-reach 1. Here their mean over the GPUs of the cluster must be above 1, the value of taking turns. If one GPU is missing,
-it tries partners for all jobs; here, for as many jobs as GPUs are missing. Most trials fail: with 4 jobs/h on 108 GPUs
-trials for all jobs made the average JCT 36.2 h, where equal shares without any packing give 23.6 h. On types where a
-pair cannot share (its throughput there is 0), its two jobs take turns. Jobs that can share on no type are not tried;
-the released code pairs them, gangs above all, and both stand still until the next decision.
+reach 1. Here their mean over the GPUs of the cluster must be above 1, the value of taking turns. The released code
+tries partners for all jobs as soon as one GPU is missing; here as many jobs try as GPUs are missing. Most trials fail:
+with 4 jobs/h on 108 GPUs, trials for all gave an average JCT of 36.2 h, equal shares without packing 23.6 h. On types
+where a pair cannot share (its throughput there is 0), its two jobs take turns. Jobs that can share on no type are not
+tried; the released code pairs them, gangs above all, and neither runs until the next decision.
 
 AlloX has the least average job completion time by min-cost matching, for jobs of one GPU. Waiting jobs are matched to
 (GPU, position from the end of its queue). A job in position p delays itself and the p - 1 jobs behind it, so it costs p
-× its processing time on that type. The matching of least cost has the least sum of completion times (Le et al., EuroSys
-2020). The first job of each queue starts and keeps its GPU until it ends; the others are matched again when jobs come
-or go. A job may so be left waiting for a fast GPU while a slow one is idle.
+× its processing time on that type. The matching of least cost thus has the least sum of completion times (Le et al.,
+EuroSys 2020). The first job of each queue starts and keeps its GPU until it ends; the others are matched again when
+jobs come or go. A job may so be left waiting for a fast GPU while a slow one is idle.
 
 As in the comparison, only free GPUs have queues, and all waiting jobs are matched (fairness parameter alpha = 1).
 """
@@ -113,7 +113,7 @@ class Matching:
         self.running: dict[int, int] = {}  # job of the workload -> type
 
     def __call__(self, problem: Problem) -> Allocation:
-        """Start the first job of each queue beside those that run; `InputError` for a gang."""
+        """Start the first job of each queue beside the running jobs; `InputError` for a gang."""
         gangs = np.flatnonzero(problem.scale_factor != 1)
         if len(gangs):
             job, gang = problem.job[gangs[0]], problem.scale_factor[gangs[0]]
@@ -136,7 +136,7 @@ class Matching:
 
 
 def starting(time: FloatArray, free: IntArray) -> IntArray:
-    """Return the type on which each waiting job starts now, -1 if it waits behind another or for no GPU.
+    """Return the type on which each waiting job starts now, -1 if it is behind another or has no GPU to wait for.
 
     `time` are processing times, inf where a job cannot run, (n, J) [s]; `free` are GPUs without a job, (J,) [GPU].
     """

@@ -15,9 +15,9 @@ An optimal ratio often serves one kind of job, the one with the most steps for a
 others. They take the GPUs that are left: each job's steps for a dollar, relative to its own cheapest way, are maximized
 in sum, with the throughputs of the first program as lower bounds.
 
-If not all deadlines can be met, `promised` chooses. A job whose steps do not fit into its time on its fastest type is
-treated as if it had no deadline. Of the others, the allocation with the least sum of relative shortfalls decides: jobs
-that fall short in it keep what it gives them.
+If not all deadlines can be met, `promised` says which. A job whose steps do not fit into its time on its fastest type
+is treated as if it had no deadline. For the others, the allocation with the least sum of relative shortfalls decides:
+jobs that fall short in it are not promised their deadline, and keep what it gives them.
 """
 
 from __future__ import annotations

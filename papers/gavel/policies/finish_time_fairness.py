@@ -5,10 +5,10 @@ Minimize over X the largest, over jobs m, of
     rho(m, X) = (t_m + num_steps_m / throughput(m, X)) / D_m,
     D_m = t_m^isolated + num_steps_m / throughput(m, X^isolated).
 
-All rho are at most r just when throughput(m, X) >= q_m(r) = num_steps_m / (r D_m - t_m) for every m. For a given r, a
-linear program, the largest c with throughput(m, X) >= c q_m(r), tells whether r can be reached (c >= 1). If it cannot,
-the prices y_m of its rows say that no r' with sum_m y_m q_m(r') > c can be reached either; the root of that convex
-function of r' is the next r. So r rises to the optimum from below, as in Newton's method, and needs a few programs.
+All rho are at most r just when throughput(m, X) >= q_m(r) = num_steps_m / (r D_m - t_m) for every m. For a given r a
+linear program finds the largest c with throughput(m, X) >= c q_m(r); r can be reached if c >= 1. If it cannot, the
+prices y_m of its rows say that no r' with sum_m y_m q_m(r') > c can be reached either; the root of that convex function
+of r' is the next r. So r rises to the optimum from below, as in Newton's method, and needs a few programs.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ rise on. In each step, with s_m the share and t_m the level so far,
 
     maximize over X the least of (s_m(X) - t_m) / w_m over {m: w_m > 0}, with s_m(X) >= t_m for all m.
 
-A level is what the steps so far guarantee, w_m times the sum of their optima. What a solution happens to give beyond it
-does not count, so that the outcome does not depend on which of several optimal X a solver returns.
+A level is what the steps so far guarantee, w_m times the sum of their optima. A solution may give more, which does not
+count; so the outcome does not depend on which of several optimal X a solver returns.
 
 The paper finds bottlenecked jobs by a mixed-integer program (z_m = 1 if job m can have more). Two allocations that
-raise one job each have a mean that raises both, so all jobs that can have more can have more at once. One linear
+raise one job each have a mean that raises both. So all jobs that can have more can have more at once, and one linear
 program finds them: each gains up to a small step, and the sum of gains is maximized.
 """
 

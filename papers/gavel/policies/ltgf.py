@@ -20,9 +20,9 @@ evenly are a solution with theta = 1, so no job gets less than the two phases ow
 The agnostic twin `ltgf` takes all GPUs for equal: service is the GPU-time held, and each job has the cluster's mix of
 the types on which it can run, cut where that oversubscribes a type.
 
-Departures from [Ye2022]: an allocation of fractions holds until jobs come or go, not for one lease. The fair share of a
-job (Eq. 13) is a part of its tenant's whole quota, as in Eq. 16. What a job attained between two calls is read from its
-steps; where they do not tell the GPU-time held (`ltgf`), the speed of the mix that it was granted does.
+Departures from [Ye2022]: an allocation of fractions lasts until jobs come or go, not for one lease. The fair share of
+a job (Eq. 13) is a part of its tenant's whole quota, as in Eq. 16. What a job attained between two calls is read from
+its steps; where they do not tell the GPU-time held (`ltgf`), the speed of the mix that it was granted does.
 """
 
 from __future__ import annotations

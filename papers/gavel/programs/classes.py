@@ -60,8 +60,8 @@ def class_pairs(
     """Return the pairs and types that gain more from sharing than from taking turns.
 
     If the two relative throughputs add up to 1 or less, the jobs have as much from taking turns on the same GPUs, so
-    that no optimum is lost. `problem` has one job of each class; of each, `alone` are the throughputs, 0 where it
-    cannot run [steps/s], (C, J), `jobs` how many there are, and `names` by what it is known from one program to the
+    that no optimum is lost. `problem` has one job of each class. For each class, `alone` are the throughputs, 0 where
+    it cannot run [steps/s], (C, J), `jobs` is the number of its jobs, and `names` identify it from one program to the
     next. Pairs are looked for whose names, as `pair_names` has them, are `known`.
     """
     if len(problem.together) == 0:
@@ -106,9 +106,9 @@ def _gaining(
 def spread_pairs(classes: Classes, pairs: ClassPairs, time: FloatArray, types: int) -> tuple[IntArray, FloatArray]:
     """Pairs of jobs, (P, 2), and their fractions of time, (P, J), from the time that the pairs of classes have.
 
-    Every job of a class has the same part of it, in few pairs. Time that a job of the first class lacks is given to its
-    pair with the next job of the second that lacks some (the north-west corner rule of transportation problems). Jobs
-    of one class are matched two by two, or, if their number is odd, each with the next in a ring.
+    Every job of a class has the same part of it, in few pairs. What each job of the first class still lacks goes to the
+    next job of the second that lacks some, as in a transportation problem's north-west corner. Jobs of one class are
+    matched two by two, or, if their number is odd, each with the next in a ring.
     """
     if len(time) == 0:
         return np.zeros((0, 2), np.int64), np.zeros((0, types))

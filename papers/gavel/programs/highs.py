@@ -63,9 +63,9 @@ class Solver:
     """HiGHS for the programs of one simulation, one after the other.
 
     A program with as many rows as the one before, and no fewer variables, starts from its basis, which saves most of
-    the steps. HiGHS has open reports of wrong optima after such starts (ERGO-Code/HiGHS#3194, #3294), so these answers
-    need a proof: an x within all limits, and prices that are worth no more (weak duality). Without one, the program is
-    solved from nothing.
+    the steps. HiGHS has open reports of wrong optima after such starts (ERGO-Code/HiGHS#3194, #3294). These answers are
+    therefore believed only with a proof: an x within all limits, and prices that are worth no more (weak duality).
+    Without one, the program is solved from nothing.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """Policies that solve one or several programs at each moment and remember only the solver's basis.
 
-Where types are not told apart there is one pool of GPUs, and closed forms replace a solver. A job's time is divided
-over the types in proportion to their GPUs, so that its share of all GPUs is one number. For the least of many shares
-nothing is left to choose: they rise together until a type or a job is full. A sum is the largest if GPUs go to the jobs
+Where types are not told apart there is one pool of GPUs, and closed forms replace the solver. A job's time is divided
+over the types in proportion to their GPUs, so its share of all GPUs is one number. The least of many shares then leaves
+no choice: all rise together until a type or a job has no more room. A sum is largest if GPUs go to the job that is
 worth most on one of them, as in a fractional knapsack.
 """
 
@@ -72,9 +72,9 @@ def policy(
 ) -> Allocator:
     """Make a policy without memory that solves programs; without jobs it answers without solving.
 
-    `allocate` gives the allocation of one moment. `alike` names the columns of a `Problem` that interchangeable jobs
-    have in common, besides their speeds; without it, none are. What is `declared` is of `Allocator`; a policy that does
-    not know speeds gets a program that does not tell types apart.
+    `allocate` gives the allocation of one moment. `alike` names the fields of a `Problem` that jobs must have in
+    common, besides their speeds, to be interchangeable; without it, none are. What is `declared` is of `Allocator`; a
+    policy that does not know speeds gets a program that does not tell types apart.
     """
 
     def make() -> Callable[[Problem], Allocation]:

@@ -3,10 +3,10 @@
 A policy states what to maximize over the effective throughputs throughput(m, X), and gets back an optimum or a
 `PolicyError`. There is a variable only where a job, or both jobs of a pair, can run.
 
-Jobs that a policy does not tell apart are one class (`classes`). As the program is linear, the mean of all optima in
-which such jobs change places is an optimum too, and there they all have the same. So a class has the variables of one
-job, which each of its jobs has, and takes GPUs as many times as there are jobs in it; the program does not grow with
-the queue. Two classes that share GPUs have one variable for each type, the time that all their pairs have together.
+Jobs that a policy does not tell apart are one class (`classes`). If X is an optimum, so is the mean of all X in which
+such jobs change places, because the program is linear; in the mean they all have the same. So a class has the variables
+of one job, and takes GPUs once for each of its jobs; the program does not grow with the queue. Two classes that share
+GPUs have one variable for each type, the time that all their pairs have together.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Program:
     """Variables and constraints (1)-(3) of a problem, to which a policy adds its objective.
 
     The problem has at least one job, and `policy` is a name for messages. If types are not told apart (`agnostic`), a
-    job runs everywhere as fast as on the first type, and its time is divided over the types on which it can run in
+    job runs everywhere as fast as on the first type. Its time is divided over the types on which it can run, in
     proportion to their GPUs. `classes` says which jobs are interchangeable; none are unless it is given.
 
     All else is about C classes: `problem` has one job of each, and `jobs`, (C,), says how many there are. `speed`,
@@ -217,9 +217,9 @@ class Program:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Maximize ``objective @ x + worth * y.sum()`` over x and y; y are further columns of `rows`.
 
-        Each y is at most `most`. There are many more pairs than any solution uses. HiGHS gets only those that were used
-        a moment ago, or pay at the prices found so far, until no other pair does: that is an optimum of all. Gives x,
-        y, and the dual values of the rows.
+        Each y is at most `most`. There may be many more pairs than any solution has. HiGHS gets only those that were
+        used a moment ago, or that pay at the prices of GPUs and throughputs found so far. When no other pair pays, the
+        solution is an optimum of all. Gives x, y, and the dual values of the rows.
         """
         alone, size = len(self._owner), rows.shape[1]
         limits = np.concatenate([self.limits, held])

@@ -1,7 +1,7 @@
 """Ideal execution: every job runs all the time at its effective throughput ([Narayanan2020] §7.5, Fig 13b).
 
 No rounds, no gangs to fit, no preemption: throughput(m, X) = sum over types of T X, for exactly as long as the
-allocation holds. What the mechanism loses against this is the price of running in rounds.
+allocation lasts. The difference to the mechanism is the price of running in rounds.
 
 Of the options, `solve_interval` and `until` count; with an interval of 0 the program is solved again whenever a job
 comes or goes. A job that came since waits for the next time, unless nothing else runs. A job's GPU-time held is its

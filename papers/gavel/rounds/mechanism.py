@@ -1,9 +1,9 @@
 """Rounds ([Narayanan2020] §5), compiled.
 
 A round lasts `round_length`. At its start every lease ends; the choice of Algorithm 1 runs until its end. A job that
-gets the same workers again renews its lease and continues; one that ran before and gets others pays `overhead` seconds
-without progress. GPUs that become free inside a round, and jobs that arrive inside one, do not wait for the next: the
-choice is made again among the jobs that do not run, without taking anything away.
+gets the same workers again renews its lease and continues; a job that ran before and gets others pays `overhead`
+seconds without progress. GPUs that become free inside a round, and jobs that arrive inside one, do not wait for the
+next: the choice is made again among the jobs that do not run, without taking anything away.
 """
 
 from __future__ import annotations

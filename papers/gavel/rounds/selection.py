@@ -127,8 +127,8 @@ def comes_before(key: FloatArray, c: int, d: int) -> bool:
 def chosen(s: State, r: Ranking, free: IntArray, leftovers: bool, aware: bool) -> IntArray:
     """Take combinations in their order while their workers and jobs are free (Algorithm 1); rows as `Ranking.what`.
 
-    With `leftovers`, workers that are then free go to jobs that the program gave nothing on their type. Where the
-    policy knows speeds, jobs for which the type is fastest come first; else type after type, in turn. What is taken is
+    With `leftovers`, free workers then go to jobs to which the program gave nothing on their type. If the policy knows
+    speeds, jobs for which the type is the fastest go first; else it goes type after type in turn. What is taken is
     subtracted from the `free` workers of each type.
     """
     types, left = s.jobs.alone.shape[1], free.sum()

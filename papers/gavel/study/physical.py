@@ -2,9 +2,9 @@
 
 8 V100s, 16 P100s and 24 K80s; rounds of 20 minutes. On the continuous trace LAS het. is compared with LAS by the
 average JCT of 25 jobs in the steady state, on the static trace the makespan policy with Gandiva's packing by the time
-to complete 100 jobs. The paper says no more of the traces. The files of its authors have gangs of 1, 2 and 4; durations
-on V100s are spread evenly, from 1 to 5 hours in the static one. In the continuous one, which has 96 jobs, 7.4 an hour,
-they are about 45 minutes to 4 hours. The jobs that are drawn here are like that. Which 25 jobs were measured is not
+to complete 100 jobs. The paper says no more of the traces. The files of its authors have gangs of 1, 2 and 4. Durations
+on V100s are spread evenly, from 1 to 5 hours in the static trace and from about 45 minutes to 4 hours in the continuous
+one, which has 96 jobs, 7.4 an hour. The jobs that are drawn here are like that. Which 25 jobs were measured is not
 known; here it is those in the middle.
 """
 

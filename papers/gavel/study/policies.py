@@ -186,8 +186,9 @@ def hierarchy(throughputs: Throughputs, policies: Sequence[str], *, seed: int = 
     """Figs 11 and 21: what each of 18 jobs gets as one after another is added.
 
     No job ends, and the policies remember nothing, so that the allocation changes only when a job is added. One row per
-    policy, number of `jobs` present and job: `throughput` is normalized by that of an equal time share on each worker,
-    `total` its sum over the jobs, `share` the job's part of it, and `timestep` when so many jobs are there first.
+    policy, number of `jobs` present and job. `throughput` is normalized by that of an equal time share on each worker,
+    `total` its sum over the jobs, and `share` the job's part of it. `timestep` is the first one with this number of
+    jobs.
     """
     workload = hierarchical(throughputs, seed=seed)
     rows = []

@@ -9,12 +9,12 @@ Placement sensitivity is what gangs lose on several servers, and what policies g
 "unconsolidated" (each GPU on a server of its own), and makes them two worker types. Two clusters show what that does:
 
 servers
-    All GPUs stand in servers of equal size, and the mechanism places large gangs first, on few servers (§5). A server
+    All GPUs are in servers of equal size, and the mechanism places large gangs first, on few servers (§5). A server
     that serves gangs of 1, 2, 4 and 8 in that order is never cut badly at the start of a round, so only what happens
     inside rounds can spread a gang. The difference to servers of one GPU, where placement is not modelled and every
     gang has its consolidated speed, is more than any policy could gain.
 mixed
-    Half of the GPUs of each type are in large servers, half stand alone. Here the worker types have GPUs of their own
+    Half of the GPUs of each type are in large servers, half are alone. Here the worker types have GPUs of their own
     (`Throughputs.by_placement`), and a policy decides who gets which. LAS het. is told the truth ("aware"), that
     placement does not matter ("blind"), or that gangs cannot be unconsolidated ("strict", the rule of thumb of
     schedulers that wait for a consolidated place). Leftover GPUs go to the fastest of those that wait in all three.

@@ -7,8 +7,8 @@ are drawn (`from_trace`), and tenants are the entities that `hierarchical` and `
 The whole trace has too many jobs for programs that are solved every half hour, and its first 1,500 arrive within 16
 hours, after which only a queue runs dry. So every k-th job of the *whole* two weeks is kept, with k such that about
 `JOBS` remain: arrivals, tenants, gangs and durations stay as they are, and the cluster is as much smaller. It has
-equally many GPUs of each type, `LOAD` of them busy if nobody had to wait, with GPU-time counted at each job's mean
-speed over the types. On so few GPUs a gang is a larger part of a quota. At the scale `small`, only the first
+equally many GPUs of each type. `LOAD` of them would be busy if no job had to wait, with GPU-time counted at each job's
+mean speed over the types. On so few GPUs a gang is a larger part of a quota. At the scale `small`, only the first
 `SMALL_JOBS` of these jobs.
 
 Measured is what both papers measure: average and worst finish-time fairness and makespan ([Narayanan2020] §7), JCT and

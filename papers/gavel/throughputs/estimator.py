@@ -1,8 +1,8 @@
 """Throughputs of pairs that were never measured, from a few measurements ([Narayanan2020] §3.3, §6, Figure 7).
 
 Reference jobs have been measured beside each other on every accelerator type. A new job is run beside a fraction of
-them; the rest of its row is filled in by matrix completion. The completed row is its fingerprint, and the reference job
-with the nearest fingerprint stands for it in all pairs. All of it on normalized throughputs, the part of its speed
+them, and matrix completion fills in the rest of its row. The completed row is its fingerprint, and the reference job
+with the nearest fingerprint represents it in all pairs. All of it on normalized throughputs, the part of its speed
 alone that a job keeps when it shares, so that jobs of different speeds compare.
 
 Departures: the number of measurements is a fraction of all possible ones, rounded up, not a chance for each. The
@@ -35,9 +35,9 @@ NOISE = 0.02
 class Estimator:
     """Estimated throughputs of pairs of jobs on one GPU; alone, jobs are measured as they run (§3.3).
 
-    A new job is measured beside the `references`, job types measured beforehand, all by default: a `fraction` of these
-    measurements is made, above 0 and at most 1, and `seed` and the job type decide which. `InputError` if the fraction
-    is not in this range, a reference is unknown or named twice, or pairs of them were never measured.
+    A new job is measured beside the `references`, job types measured beforehand, all by default. A `fraction` of these
+    measurements is made, above 0 and at most 1; `seed` and the job type decide which. `InputError` if the fraction is
+    not in this range, a reference is unknown or named twice, or pairs of them were never measured.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ def complete(rows: FloatArray, row: FloatArray) -> FloatArray:
 
     This is one step of alternating least squares with regularization. The other rows are known, so their `RANK`
     strongest principal components are the factors of the columns. What remains is a ridge regression of the known
-    entries on them, each weight as uncertain as it varies among the known rows, each entry as `NOISE`.
+    entries on them. A weight is as uncertain as it varies among the known rows, an entry as `NOISE`.
 
     `rows` are known, (R, c); `row` is NaN where unknown, (c,). Its unknown entries become numbers between 0 and 1, the
     known ones stay as they were.

@@ -5,15 +5,15 @@ their artifact, the configurations of [Narayanan2020] Table 2), rounded to two d
 rules (the numbers are in `speeds.toml`):
 
 - **Gangs**: a worker waits `WAIT` seconds for the others after each step, so s workers make s / (1 / v + wait) steps/s
-  where one makes v. The wait depends on the model and on the gang's place, not on its size. Models that are not in
-  `WAIT` train on one GPU only.
+  where one makes v. The wait depends on the model and on the places of the gang, not on its size. Models that are not
+  in `WAIT` train on one GPU only.
 - **Contention**: beside another job, a job runs 1 + sensitivity x pressure times slower: its own sensitivity, the
   other's pressure. Gangs never share their GPUs (none of the measured ones does).
 - **Memory**: two jobs share a GPU if their memories fit it; a job that fills its GPU trains on no gang, which needs
   buffers besides.
 
-Waits are fitted to the least sum of absolute errors of the logarithm, sensitivities and pressures to the least robust
-squares of it, memories to the fewest pairs that are wrongly allowed or refused (they are no measured sizes).
+Waits are fitted to the least sum of absolute errors of the logarithm, sensitivities and pressures to its least robust
+squares. Memories are fitted to the fewest pairs that are wrongly allowed or refused; they are no measured sizes.
 """
 
 from __future__ import annotations

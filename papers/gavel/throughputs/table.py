@@ -60,12 +60,12 @@ class Throughputs:
     def compact(cls) -> Throughputs:
         """Make the table of the project itself, of `throughputs.speeds`, for those without the measurements.
 
-        How far it is from `simulation_throughputs.json`, as the factor between the two (median, 90th percentile): one
-        GPU 1.00, 1.03 (two digits are kept); consolidated gangs 1.12, 1.48; unconsolidated gangs 1.13, 1.41; a job
-        beside another on V100 1.13, 1.57, on P100 1.03, 1.17, on K80 1.04, 1.15. The fastest type of a configuration
-        is the measured one in 90 of 100. Of 1,053 pairs on one GPU, it allows 14 that could not share, and refuses
-        none that could. The measured V100 speeds are the least regular: gangs that run faster than their GPUs one by
-        one, pairs that slow only one of the two.
+        The factor between it and `simulation_throughputs.json` (median, 90th percentile) is 1.00, 1.03 for one GPU (two
+        digits are kept). It is 1.12, 1.48 for consolidated gangs and 1.13, 1.41 for unconsolidated ones. For a job
+        beside another it is 1.13, 1.57 on V100, 1.03, 1.17 on P100 and 1.04, 1.15 on K80. The fastest type of a
+        configuration is the measured one in 90 of 100. Of 1,053 pairs on one GPU, it allows 14 that could not share,
+        and refuses none that could. The measured V100 speeds are the least regular: gangs that run faster than their
+        GPUs one by one, pairs that slow only one of the two.
         """
         return cls("the compact table", *tables())
 
@@ -73,7 +73,7 @@ class Throughputs:
         """Consolidated and unconsolidated workers as accelerator types of their own ([Narayanan2020] §3.1).
 
         "We can model this in our policies by having two different worker types": after the J types, whose gangs are
-        consolidated, come the J types `<type>_unconsolidated`, as the authors' file calls them, whose GPUs are on
+        consolidated, come the J types `<type>_unconsolidated`. The authors' file calls them so; their GPUs are on
         independent servers. The number of workers of each is that of the cluster's GPUs of either kind, so that every
         policy and the mechanism decide about placement without knowing of it. Both halves of `solo` are then the same.
 

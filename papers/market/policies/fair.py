@@ -70,10 +70,9 @@ def _least_held(state: State) -> Schedule | None:
 def hived(market: Market) -> Plan:
     """Run every job in virtual private clusters; opportunistic jobs, which get idle cells, are `is_shared`.
 
-    A tenant's quota is its virtual private cluster. A gang within it is guaranteed: it goes to the fewest servers, the
-    fullest one that holds it whole if there is any (affinity, as buddy cells have it). The servers are chosen when it
-    starts. Other gangs are opportunistic: they get whole idle servers (cells), as many as other tenants have no use
-    for.
+    A tenant's quota is its virtual private cluster. A gang within it is guaranteed: it goes to the fewest servers, or
+    to the fullest one that holds it whole (affinity, as buddy cells have it). The servers are chosen when it starts.
+    Other gangs are opportunistic: they get whole idle servers (cells), as many as other tenants have no use for.
 
     [Zhao2020] takes an opportunistic job off its cells when their owner asks for them. Jobs of this market are never
     preempted; instead a tenant lends nothing while a job waits that could run in its virtual private cluster.

@@ -29,8 +29,8 @@ def small_market(name: str, workers: Sequence[int], ps: Sequence[int], quota: An
     """Jobs one of whose mini-batches takes a slot with centralized and two with distributed placement, by Eq. 1.
 
     Half a slot of training, half a slot of updating, and SLOT / 2 Mbit twice over a link of 1 Mbit/s. `quota` has the
-    workers and parameter servers of each tenant; `columns` are those of `Jobs`, an array or one value for all, `chunks`
-    always an array; else one epoch of one batch, worth 100 - 2 t, of tenant 0, from 0 on.
+    workers and parameter servers of each tenant. `columns` are those of `Jobs`, an array or one value for all; `chunks`
+    is always an array. By default a job is one epoch of one batch, worth 100 - 2 t, of tenant 0, from 0 on.
     """
     n = len(columns["chunks"])
     usual: dict[str, Any] = {

@@ -3,9 +3,9 @@
 Every market is drawn from one trace, by default 600 jobs of 14 tenants on 100 servers; a trial is a seed, which decides
 the stretch of the trace and all that is drawn. `paper` has the paper's 5 trials, `small` 2 of some tens of jobs; how
 many jobs the paper has is not printed. Every table has both readings (`market.readings`) in its first column,
-`reading`. As §5.1 says there is no BatchSche (`_who`) and no Fig 11, because with the theta of §4.4 some jobs never fit
-into an interval. There is no convex revenue, of which a plan takes up to a minute. Figs 5 and 6 have neither the most
-jobs nor the fewest servers, with which the program of the optimum takes minutes.
+`reading`. The reading "as §5.1 says" lacks BatchSche (`_who`), and Fig 11, because with the theta of §4.4 some jobs
+never fit into an interval. It also lacks convex revenue, of which a plan takes up to a minute. In Figs 5 and 6 it lacks
+the most jobs and the fewest servers, with which the program of the optimum takes minutes.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ READ: Final = {DRAWN: SECTION, USUAL: HERE}
 
 
 class Point(NamedTuple):
-    """One plan: its market and its planner; `setting` is of `SETTINGS`, `percent` that of `runs.planner`."""
+    """One plan: its scheduler and its market; `setting` of `SETTINGS`, `percent` is that of `runs.planner`."""
 
     scheduler: str
     jobs: int

@@ -17,8 +17,8 @@ def tiresias(arbiter: Arbiter) -> None:
 def optimus(arbiter: Arbiter) -> None:
     """Best throughput scaling first: one gang after the other to the app whose throughput gains most by it.
 
-    Throughput scaling is the gain of an app's throughput by one more gang, for each GPU of it, in units of one GPU's.
-    It is less for large gangs of models that scale badly, and less again where the gang would have to be spread.
+    Throughput scaling is what one gang more adds to an app's throughput for each GPU of it, in units of one GPU's. It
+    is less for large gangs of models that scale badly, and less again where the gang would be spread.
     """
 
     def scaling(agent: Agent) -> float:

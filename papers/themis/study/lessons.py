@@ -28,7 +28,7 @@ APPS: Final = (("A", "vgg16", 0.0), ("B", "resnet50", 120.0), ("C", "inception-v
 F: Final = 0.4
 """The fairness knob of the example: three of five apps may bid."""
 
-STEPS: Final = ("1 who is worst off", "2 the filter", "3 bids", "4 winners", "5 hidden payments", "6 leftovers")
+STEPS: Final = ("1 reports", "2 the filter", "3 bids", "4 winners", "5 hidden payments", "6 leftovers")
 
 
 class Round(NamedTuple):

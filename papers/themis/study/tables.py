@@ -197,8 +197,8 @@ def lies_grid(scale: str = "paper") -> Grid:
 def lies_table(scale: str = "paper") -> pd.DataFrame:
     """Return an app's gain from reporting a larger rho than it has, and the others' loss (§3, §3.3).
 
-    Columns mechanism, f (NaN for the strawman), factor, app, jct, others: the liar's completion time and the average
-    one of all others, relative to the run in which everybody tells the truth; below 1 is what the lie gains.
+    Columns mechanism, f (NaN for the strawman), factor, app, jct, others. The last two are the liar's completion time
+    and the average one of all others, relative to the run in which all tell the truth; below 1 is a gain.
     """
     times = lies_grid(scale).table(lambda result: {"jct": result.jobs["jct"].to_numpy()})
     rows: list[tuple[Any, ...]] = []

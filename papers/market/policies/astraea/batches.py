@@ -60,15 +60,15 @@ def astraea_market(
     rounds : int, optional
         lambda; by default that of Lemma 1, which delays every job to at least 2 lambda.
     is_own_priced : bool
-        Whether prices decide also which schedule a job takes within its tenant's own share, which it does not pay for
-        (Algorithm 3), or not: then it takes the one that ends first, and hardly anybody loses by sharing (ours).
+        If true, prices also decide which schedule a job takes within its tenant's own share, which it does not pay for
+        (Algorithm 3). If false, it takes the one that ends first, and hardly any tenant loses by sharing (ours).
 
     Raises
     ------
     InputError
-        If the market is not one, theta or lambda is too small, or jobs wait until times can no longer be counted: with
-        linear utility a round of any length has room for those jobs only that are worth something in its first slots,
-        so that with few rounds a long queue doubles the interval for every few jobs.
+        If the market is not one, theta or lambda is too small, or jobs wait until times can no longer be counted. With
+        linear utility a round of any length has room only for jobs that are worth something in its first slots. With
+        few rounds a long queue then doubles the interval for every few jobs.
     """
     jobs = checked(market).jobs
     theta = feasible_theta(market) if theta is None else theta
@@ -143,8 +143,8 @@ def division(unused: IntArray, cost: FloatArray) -> FloatArray:
     with several, a job pays for its own types and nothing for the others (Eq. 11). c in Eq. 2 is the cost of slot t
     alone, as in the paper's example.
 
-    `unused`, shape (types, slots, U), is q^u minus what the tenant's own-share jobs use, at least 0; `cost`, shape
-    (types, slots), what the job pays for all its units of a type in a slot. The income, shape (U,), adds up to it all.
+    `unused`, shape (types, slots, U), is q^u minus what the tenant's own-share jobs use, at least 0. `cost`, shape
+    (types, slots), is what the job pays for all its units of a type in a slot. The income, shape (U,), adds up to it.
     """
     total = unused.sum(axis=2)
     if ((total == 0) & (cost > 0)).any():

@@ -1,9 +1,9 @@
 """Each job in turn takes the schedule of greatest income at the posted prices (Algorithm 3, A_maxIrev); compiled.
 
 A schedule has the cheapest placement for its start and number of workers (Algorithms 4 and 5). Given both, the price of
-the workers is settled; what is left to choose is the fewest parameter servers, and all places. Where the pseudo-code
-leaves a choice it is made here: of equally good servers the one with fewest free workers, as line 16 of Algorithm 4
-does to keep whole servers free, then the first. No number of the worked example depends on it.
+the workers is settled; the fewest parameter servers and the places of everything are left to choose. Among servers that
+serve equally well, where the pseudo-code leaves a choice, the one with fewest free workers is taken, then the first.
+Line 16 of Algorithm 4 does so to keep whole servers free; no number of the worked example depends on it.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ def max_ideal_revenue(
 ) -> list[tuple[Schedule, FloatArray]]:
     """Jobs that are admitted, in the order given: by arrival, then by name.
 
-    Each comes with its ideal revenue at each time since the beginning of the round, shape (D + 1,). The answer has its
-    schedule, in slots since then, and the cost of workers and parameter servers in each slot at the posted prices,
-    shape (2, slots); the own share is free (§3.2).
+    Each job comes with its ideal revenue at each time since the beginning of the round, shape (D + 1,). It leaves with
+    its schedule, in slots since then, and the cost of workers and parameter servers in each slot at the posted prices,
+    shape (2, slots). Resources within the own share are free (§3.2).
 
     With `is_shared` jobs may use what all tenants leave unused, instead of their tenant's own share. With a_w(t) = 0,
     max{q - used, a_w(t)} of lines 4 and 8 is the own share; afterwards a_w(t) is never the smaller of the two. Without
