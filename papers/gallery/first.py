@@ -44,9 +44,9 @@ def _headline(made: Made) -> list[str]:
         "seeds, ASTRAEA's lowest and highest in brackets. On six traces, four of them recorded:"
     )
     about = (
-        "Independent reproductions of four papers on fair GPU scheduling: every figure, a verdict on every statement, and "
-        f"the reason where one fails. [A day of Venus]({made.path_to('docs/site/replay/index.html')}) under two schedulers "
-        "opens in a browser from a copy of the repository."
+        "Independent reproductions of four papers on fair GPU scheduling: every figure, a verdict on every statement, "
+        f"and the reason where one fails. [A day of Venus]({made.path_to('docs/site/replay/index.html')}) under two "
+        "schedulers opens in a browser from a copy of the repository."
     )
     lines = [about, "", *headline.table(made.folder), "", note, "", thumbnail(picture, text, 800), ""]
     return [*lines, files([picture], []), ""]
