@@ -114,7 +114,7 @@ def first_compilation(policies: tuple[str, ...]) -> float:
 
 def start_lines(runs: int) -> list[str]:
     """Time that a command takes to start and end, as lines of a table."""
-    lines = ["| command | seconds | |", "| --- | --- | --- |"]
+    lines = ["| command | seconds | smallest .. largest |", "| --- | --- | --- |"]
     for argv in (["--help"], ["policies"]):
         code = f"import sys; from astraea.cli.main import main; sys.exit(main({argv}))"
 
@@ -128,7 +128,7 @@ def start_lines(runs: int) -> list[str]:
 
 def simulator_lines(size: Size) -> list[str]:
     """Time of every scheduler on every workload, as lines of a table."""
-    lines = ["| workload | scheduler | seconds | | |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| workload | scheduler | seconds | smallest .. largest |", "| --- | --- | --- | --- |"]
     workloads = [w for w in [reference_workload()] if w]
     workloads += [(synthesize("venus"), Cluster(100)), (synthesize("philly"), Cluster(210))]
     workloads = [(trace.head(size.jobs or len(trace)), cluster) for trace, cluster in workloads]
@@ -136,7 +136,7 @@ def simulator_lines(size: Size) -> list[str]:
     for trace, cluster, name in progress("timing schedulers", "cases", over=tasks):
         middle, low, high = median_seconds(lambda t=trace, c=cluster, n=name: simulate(t, c, n), size.runs)
         jobs = f"{trace.name}, {len(trace):,} jobs, {cluster.nodes} nodes"
-        lines.append(f"| {jobs} | {name} | {middle:.2f} | {low:.2f} .. {high:.2f} | |")
+        lines.append(f"| {jobs} | {name} | {middle:.2f} | {low:.2f} .. {high:.2f} |")
     return lines
 
 
@@ -167,7 +167,7 @@ def growth_exponent(jobs: list[int], seconds: list[float]) -> float:
 
 
 def measure(size: Size, *, quick: bool = False) -> list[str]:
-    """Measure everything; lines of a page."""
+    """Measure everything; return the lines of a page."""
     peak = peak_memory("astraea", size.jobs)  # first: a process starts with the peak of the one that made it
     fits = [f"{name} {fitting(name, size):.1f} s" for name in ("venus", "philly")]
     trace, cluster = reference_workload() or (synthesize("philly"), Cluster(210))
@@ -176,20 +176,20 @@ def measure(size: Size, *, quick: bool = False) -> list[str]:
     lines = [
         "# Measured by `make bench`",
         "",
-        f"1 T, the time of {len(trace):,} jobs of {trace.name} under ASTRAEA, is {unit:.3f} s here.",
+        f"T, the time of {len(trace):,} jobs of {trace.name} under ASTRAEA, is {unit:.3f} s here.",
         "",
         f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; "
-        f"one core, median of {size.runs} runs [smallest .. largest], after compilation.",
+        f"one core, median of {size.runs} runs with the smallest and the largest, after compilation.",
         "",
         *simulator_lines(size),
         "",
         f"First compilation of engine and all schedulers: {first_compilation(size.policies):.0f} s.",
         "",
-        f"Gradient boosting, fitted to six weeks of history and asked for all jobs: {', '.join(fits)}.",
+        f"Fitting gradient boosting to six weeks of history and estimating all jobs: {', '.join(fits)}.",
         "",
         f"Peak memory, ASTRAEA on the first workload of the table: {peak:.0f} MB.",
         "",
-        "The command line, from its call to its end:",
+        "Commands, from call to exit:",
         "",
         *start_lines(size.runs),
     ]
@@ -206,7 +206,7 @@ def measure(size: Size, *, quick: bool = False) -> list[str]:
         ("The market of [Wang2023]", market.lines(size.plans, runs)),
         ("Themis in its own setting", themis_apps.lines(size.apps, runs)),
     ):
-        lines += ["", f"{title}, median of {runs} runs, beside what each may take [s]:", "", *table]
+        lines += ["", f"{title}, median of {runs} runs, with limits [s]:", "", *table]
     return lines
 
 

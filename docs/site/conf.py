@@ -210,7 +210,7 @@ def write_sources(app: Sphinx) -> None:
 
 
 def add_files(app: Sphinx, exception: Exception | None) -> None:
-    """Copy linked files that are no pages of Sphinx, the gallery's pictures and tables, the replay, and the front page."""
+    """Copy linked files that are no pages of Sphinx, the gallery's files, the replay, and the front page."""
     if exception is None:
         write_sources(app)
         figures = {path for path in (ROOT / "figures").iterdir() if path.suffix != ".md"}
@@ -224,8 +224,9 @@ def add_files(app: Sphinx, exception: Exception | None) -> None:
 def list_replay(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object) -> None:
     """Name the replay, which is no page of Sphinx, in the contents of every page."""
     place = os.path.relpath(f"{REPLAY}/index.html", Path(pagename).parent)
-    link = f'<ul><li class="toctree-l1"><a class="reference internal" href="{place}">Replay of a day</a></li>'
-    context["furo_navigation_tree"] = context["furo_navigation_tree"].replace("<ul>", link, 1)
+    link = f'<li class="toctree-l1"><a class="reference internal" href="{place}">Replay of a day</a></li>'
+    tree = context["furo_navigation_tree"]
+    context["furo_navigation_tree"] = re.sub("<ul[^>]*>", lambda found: found[0] + link, tree, count=1)
 
 
 def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
@@ -248,7 +249,7 @@ def visit_math(self: HTML5Translator, node: nodes.math | nodes.math_block) -> No
     """Write formulas as MathML, which browsers show by themselves."""
     is_block = isinstance(node, nodes.math_block)
     formula = convert(node.astext(), display="block" if is_block else "inline").replace(r"\_", "_")
-    formula = formula.replace("&#x02015;", "&#x000AF;")  # a bar over letters, as wide as they are
+    formula = formula.replace("&#x02015;", "&#x0203E;")  # a bar over letters, as wide as they are
     if "\\" in formula:
         logger.warning("what MathML has no word for: %s", node.astext(), location=node)
     self.body.append(f'<div class="math">{formula}</div>' if is_block else formula)

@@ -111,7 +111,7 @@ function drawSide(section, side, other) {
   find(".waiting").textContent = sum(frames.waiting, frame);
   const all = [...Array(LAST + 1).keys()];
   const top = Math.max(1, ...[side, other].flatMap((one) => all.map((k) => sum(run(one).waiting, k))));
-  find(".axis").textContent = `Jobs waiting, from 0 to ${top}`;
+  find(".axis").textContent = `Jobs waiting, from 0 to ${top.toLocaleString("en")}`;
   find(".own").setAttribute("d", line(frames.waiting, frame, top));
   find(".other").setAttribute("d", line(run(other).waiting, frame, top));
   ["x1", "x2"].forEach((x) => find(".cursor").setAttribute(x, frame));
