@@ -46,7 +46,7 @@ def test_an_empty_cluster_starts_it_at_once() -> None:
     lines = as_text(found, queue).splitlines()
     assert len(lines) == 5
     assert "7 of 8 GPUs are free, 1 job runs" in lines[0]
-    assert lines[2:4] == ["it waits for: nobody", "sooner: not possible"]
+    assert lines[2:4] == ["it waits for: nothing", "sooner: not possible"]
 
 
 def test_without_a_past_it_starts_when_time_limits_are_over() -> None:

@@ -43,7 +43,7 @@ def test_all_parts() -> None:
         "gpus=1,time=-5m": "got '-5m'",
         "gpus=1,time=4 weeks": "got '4 weeks'",
         "gpus=1,time=99999d": "got '99999d'",
-        "gpus=1,at=noon": "at must be a moment YYYY-MM-DDTHH:MM:SS, got 'noon'",
+        "gpus=1,at=noon": "at must be a time YYYY-MM-DDTHH:MM:SS, got 'noon'",
         "gpus=1,at=\x1b[2J": r"got '\\x1b",
     }.items(),
 )
