@@ -21,7 +21,7 @@ figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=s
 	@$(BIN)/python -m papers figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
 	    $${ONLY:+--only "$$ONLY"} $${FORMATS:+--formats "$$FORMATS"} $${BACKEND:+--backend "$$BACKEND"} $${SCHEDULER:+--scheduler "$$SCHEDULER"}
 
-reproduce: $(STAMP) ## the papers' major claims, each by its smallest experiment; lists them (CLAIM=C1 for one, CLAIM="C1 C2" JOBS=)
+reproduce: $(STAMP) ## check the papers' major claims by their smallest experiments (CLAIM=C1, CLAIM="C1 C2", JOBS=); without CLAIM= list them
 	@$(BIN)/python -m papers reproduce $$CLAIM $${JOBS:+--jobs "$$JOBS"}
 
 check: $(STAMP) ## the answers to a worksheet of the course, docs/course.md (NB=03)
@@ -35,10 +35,10 @@ test-all: $(STAMP) ## all tests but those on a real Slurm, with random search, t
 	MPLBACKEND=Agg HYPOTHESIS_PROFILE=search $(BIN)/pytest -q -n $(WORKERS) --dist loadfile -m "not slurm"
 	$(NBVAL) notebooks
 
-slurm-test: $(STAMP) ## on a real Slurm: a log made now and replayed, the coordinator and faults around it (minutes, as root; SLURM=prefix REPEAT=)
+slurm-test: $(STAMP) ## tests on a real Slurm: a new log and its replay, the coordinator and faults (minutes, as root; SLURM=prefix REPEAT=)
 	$(BIN)/pytest -q -n 5 --dist worksteal --tb=short -m slurm -rs tests/astraea/audit/test_replay.py tests/astraea/live
 
-slurm-matrix: $(STAMP) ## the same on every Slurm here: the one on PATH, then SLURMS= (default /opt/slurm-*)
+slurm-matrix: $(STAMP) ## slurm-test on every Slurm of this machine: the one on PATH, then SLURMS= (default /opt/slurm-*)
 	@for at in '' $(SLURMS); do echo "Slurm: $${at:-on PATH}"; \
 	    env $${at:+SLURM="$$at"} $(MAKE) --no-print-directory slurm-test || failed="$$failed $${at:-PATH}"; done; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
@@ -53,7 +53,7 @@ smoke: $(STAMP) ## a minute: a few quick tests, and the lease term of a small sy
 data: $(STAMP) ## download the small real workloads into data/raw/ (NAME=philly for another one)
 	@$(BIN)/astraea data fetch $${NAME:+"$$NAME"}
 
-verify: $(STAMP) ## our results against the authors' own programs' in REFERENCE= (default ../shared/reference)
+verify: $(STAMP) ## compare our results with those of the authors' own programs in REFERENCE= (default ../shared/reference)
 	@$(BIN)/python -m verification "$(REFERENCE)" --figures figures --table data/verification.csv $${JOBS:+--jobs "$$JOBS"}
 
 lab: $(STAMP) ## open the notebooks in JupyterLab
@@ -77,7 +77,7 @@ lock: $(STAMP) ## requirements.in -> requirements.lock (Linux and macOS, Python 
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
 	    --python-version 3.11 --custom-compile-command "make lock" --output-file requirements.lock requirements.in
 
-release: $(STAMP) ## build wheel and source distribution into dist/, check both, say what comes next
+release: $(STAMP) ## build wheel and source distribution into dist/, check both, print the next steps
 	@$(BIN)/python .ci/release.py
 
 clean: ## remove the environment, caches and build/; downloads in data/raw/ stay
