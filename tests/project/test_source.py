@@ -104,6 +104,7 @@ def test_only_these_modules_hide_an_import_from_the_contract() -> None:
         ("prose", "# Title\n\nOne " + "and one " * 16 + "`a b c` [*two*](x.md).", []),
         ("prose", "# Title\n\nOne " + "and one " * 16 + "`a b c` [*two*](x.md) [three](y.md).", [(3, "36 words")]),
         ("prose", "It depends on:\n\n> hangs on\n\n```\nhangs on\n```\n- hangs on", [(3, "hangs"), (8, "hangs")]),
+        ("prose", "> One " + "and one " * 16 + "two<br>\n> three four", []),
         ("prose", "| Who | asks? |\n| Who has | a lease |\n", [(2, "Who")]),
         ("prose", "Users who wait. Who waits? `who` $who$; who waits, waits", [(1, "who")]),
         ("docstring", '"""Whether."""\ndef f():\n    """Run.\n\n    It stands."""\n', [(1, "Whether"), (5, "stands")]),
