@@ -170,7 +170,7 @@ def test_what_the_command_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[
     own.write_text(OWN.format(name="fifo"))
     for more, says in (
         (["--policy", f"{own}:first"], "--policy: the name 'fifo' is taken by another policy"),
-        (["--policy", f"{own}:second"], "second is not a policy"),
+        (["--policy", f"{own}:second"], "own.py has no policy second"),
         (["--out", str(tmp_path)], "--out must be a file in a folder that exists"),
         (["--format", "unknown"], "format must be one of"),
     ):
