@@ -33,17 +33,17 @@ Judged = tuple[str, Verdict] | Measured
 
 NEAR: Final = 1.1
 CLOSE: Final = 1.05
-"""Factors by which two values differ at most that are near each other, and that are close."""
+"""Largest factors between two values that are near each other, and that are close."""
 
 Found = TypeVar("Found", "pd.Series[float]", pd.DataFrame)
 
 
 class Missing(Exception):
-    """A table is not there, or something in it."""
+    """A table, or something in it, is missing."""
 
 
 class Absent(Missing):
-    """A scheduler, or a value of another column, is not in a table."""
+    """A scheduler, or a value of another column, is missing from a table."""
 
 
 def reader(folder: Path) -> Callable[[str], pd.DataFrame]:
@@ -143,7 +143,7 @@ def graded(holds: bool, in_direction: bool = False) -> Verdict:
 
 
 def equal(source: Source, got: float, unit: str, points: float | None = None) -> Measured:
-    """``=``: within `points` of the paper's value, or a factor of 1.1 if none are given; of a ratio, in direction too.
+    """``=``: within `points` of the paper's value, or a factor of 1.1 if none are given; a ratio also in direction.
 
     In direction: the odds s / (1 - s) of a share in % differ by less than a factor of 2. A ratio is on the paper's side
     of 1, from half as far to twice as far, in logarithms.
@@ -221,7 +221,7 @@ def number(x: float, unit: str = "") -> str:
 
 
 def setting(x: float, by: str) -> str:
-    """Write for a person what f is, how long a lease or a round is [s], or how many there are of something."""
+    """Write for a person the value of f, the length of a lease or a round [s], or a number of things."""
     return f"f = {x:g}" if by == "f" else f"{x:g} {'s' if by in ('lease_term', 'round_length') else by}"
 
 

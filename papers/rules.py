@@ -1,8 +1,8 @@
 """The rules that papers share; the rules of one paper alone are in `rules.py` of its folder.
 
-A rule is a public function of such a module, of a `Source` and of parameters that the paper's `claims.toml` gives by
-name; it returns `Judged`, and raises `Missing`. Its docstring says what holds and what holds in direction, or names a
-relation that `judging` grades; what is neither does not hold.
+A rule is a public function of such a module. It takes a `Source` and the parameters that the paper's `claims.toml` gives
+by name, returns `Judged`, and raises `Missing`. Its docstring defines "holds" and "holds in direction", or names a
+relation that `judging` grades; anything else does not hold.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def ratio(
 ) -> Measured:
     """``=``, or ``close to`` with `close`: the mean over seeds of one scheduler, policy or lease term over another's.
 
-    Of a list, the largest mean counts, or the smallest.
+    Of a list, the largest mean counts, or with `smallest` the smallest.
     """
     listed = of if isinstance(of, list) else [of]
     got = source.means(column, *listed, to, by=by)
@@ -76,9 +76,9 @@ def lowest_inside(
 ) -> Judged:
     """``shape``: the means over seeds or trials are lowest between two values near the paper's, and rise to both ends.
 
-    Of several columns, each relative to its smallest value, the product counts: a trade-off needs one number. To an
-    end they rise if they are higher there by the part `rise`. In direction: they do to one end at least, and are lowest
-    at neither.
+    Several columns count as one, the product of each relative to its smallest value: a trade-off needs one number. The
+    means rise to an end if they are higher there by the share `rise`. In direction: they rise to at least one end, and
+    are lowest at neither.
     """
     got = source(by, *columns).groupby(by)[columns].mean()
     if len(got) < 3:

@@ -61,12 +61,11 @@ def how_sure(claims: pd.DataFrame) -> str:
         return ""
     others = others[others != ""]
     whys = ", ".join(f"{why} ({many})" for why, many in others.value_counts().items())
-    shown = f"Of all {len(drawn) + len(others)} verdicts shown, repeated ones and examples too, {len(others)}"
+    shown = f"Of the {len(drawn) + len(others)} verdicts shown, repeated ones and examples too, {len(others)}"
     return (
-        f"In brackets: the share of {DRAWS:,} resamples in which the verdict is the same; below {100 * SURE:.0f} % it "
-        f"is *not sure*. Drawn with replacement are {_drawn(drawn)}; where there are two or three, they may agree by "
-        f"chance." + (f" {shown} have nothing to draw from: {whys}." if whys else "")
-    )
+        f"The percentage in brackets is the share of {DRAWS:,} resamples with the same verdict; below {100 * SURE:.0f} % "
+        f"it is *not sure*. Resamples draw {_drawn(drawn)}, with replacement; two or three may agree by chance."
+    ) + (f" {shown} cannot be resampled: {whys}." if whys else "")
 
 
 def _drawn(words: pd.Series[str]) -> str:
@@ -83,7 +82,7 @@ def steady(claims: pd.DataFrame) -> str:
     if results.empty:
         return ""
     return (
-        f"Of {len(results)} results with seeds, trials or weeks to draw from, {(results >= STEADY).sum()} are the same "
+        f"Of {len(results)} results that can be resampled, {(results >= STEADY).sum()} are the same "
         f"in at least {100 * STEADY:.0f} % of resamples, and {(results < SURE).sum()} are not sure."
     )
 
