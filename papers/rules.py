@@ -1,8 +1,8 @@
 """The rules that papers share; the rules of one paper alone are in `rules.py` of its folder.
 
-A rule is a public function of such a module. It takes a `Source` and the parameters that the paper's `claims.toml` gives
-by name, returns `Judged`, and raises `Missing`. Its docstring defines "holds" and "holds in direction", or names a
-relation that `judging` grades; anything else does not hold.
+A rule is a public function of such a module. It takes a `Source` and the parameters that the paper's `claims.toml`
+gives by name, returns `Judged`, and raises `Missing`. Its docstring defines "holds" and "holds in direction", or names
+a relation that `judging` grades; anything else does not hold.
 """
 
 from __future__ import annotations

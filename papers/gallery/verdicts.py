@@ -63,8 +63,9 @@ def how_sure(claims: pd.DataFrame) -> str:
     whys = ", ".join(f"{why} ({many})" for why, many in others.value_counts().items())
     shown = f"Of the {len(drawn) + len(others)} verdicts shown, repeated ones and examples too, {len(others)}"
     return (
-        f"The percentage in brackets is the share of {DRAWS:,} resamples with the same verdict; below {100 * SURE:.0f} % "
-        f"it is *not sure*. Resamples draw {_drawn(drawn)}, with replacement; two or three may agree by chance."
+        f"The percentage in brackets is the share of {DRAWS:,} resamples with the same verdict; "
+        f"below {100 * SURE:.0f} % it is *not sure*. "
+        f"Resamples draw {_drawn(drawn)}, with replacement; two or three may agree by chance."
     ) + (f" {shown} cannot be resampled: {whys}." if whys else "")
 
 

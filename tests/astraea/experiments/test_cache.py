@@ -205,7 +205,7 @@ def test_a_grid_ends_at_the_first_run_after_an_edit(
     monkeypatch.setattr(cache, "reduced", reduced)
     if not computed:
         monkeypatch.setattr(source, "STARTED", 0.0)
-    with computing(jobs=1), pytest.raises(InputError, match=r"^astraea/\S* changed while .*finished results are kept\)$"):
+    with computing(jobs=1), pytest.raises(InputError, match=r"^astraea/\S* changed while .* results are kept\)$"):
         run_grid(runs, cache=tmp_path, progress=False)
     assert len(done) == computed
     assert len(list(tmp_path.iterdir())) == max(computed - 1, 0)
