@@ -127,7 +127,7 @@ def _made_from(made: Made) -> list[str]:
         rows.append({"trace": record["trace"], "what it is": _workload(record["trace"]), **quoted})
     if not rows:
         return []
-    return ["What they were made from (`make data` downloads the jobs):", "", *markdown(pd.DataFrame(rows)), ""]
+    return ["Jobs and code behind the figures (`make data` downloads the jobs):", "", *markdown(pd.DataFrame(rows)), ""]
 
 
 def _workload(trace: str) -> str:
@@ -160,8 +160,11 @@ def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
 
 def _frozen(made: Made) -> str:
     """The hash of the rules, with a link to their changes."""
-    changes = f"[every change]({made.path_to(frozen.HISTORY)})"
-    return f"The rules are frozen: their hash is `{frozen.rules_hash()}`; {changes} says which verdicts it moved."
+    changes = f"[a list]({made.path_to(frozen.HISTORY)})"
+    return (
+        f"The rules are frozen: their hash is `{frozen.rules_hash()}`; {changes} has every change and the verdicts "
+        "that it moved."
+    )
 
 
 def _more(made: Made) -> dict[str, list[str]]:

@@ -190,6 +190,8 @@ def in_words(tables: Sequence[Path]) -> str:
     equal = frame[frame["relation"].isin(_EQUAL) & frame["ratio"].notna()]
     worst = equal.loc[np.log(equal["ratio"]).abs() == np.log(equal["ratio"]).abs().max()].to_dict("records")
     farthest = "".join(f" The farthest is {row['measured']} for {row['paper']}, {row['label']}." for row in worst[:1])
+    if not many:
+        return "No result here is stated as equal to a value."
     return (
         f"Of {many} results with a value, counted in each reading, {near} are within 10 % of the published one, and "
         f"{far} within a factor of 2.{farthest}"

@@ -65,7 +65,7 @@ def how_sure(claims: pd.DataFrame) -> str:
     return (
         f"The percentage in brackets is the share of {DRAWS:,} resamples with the same verdict; "
         f"below {100 * SURE:.0f} % it is *not sure*. "
-        f"Resamples draw {_drawn(drawn)}, with replacement; two or three may agree by chance."
+        f"Resamples draw {_drawn(drawn)}, with replacement; if there are only two or three, they may agree by chance."
     ) + (f" {shown} cannot be resampled: {whys}." if whys else "")
 
 
