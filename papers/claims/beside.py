@@ -10,7 +10,7 @@ import pandas as pd
 from astraea.core.errors import InputError
 from astraea.plots.frames import Frames, frames
 from papers import ROOT
-from papers.claims.evaluate import MARKS, SAME, evaluate, read_claims
+from papers.claims.evaluate import LEGEND, MARKS, SAME, evaluate, read_claims
 from papers.claims.notes import with_reasons
 from papers.judging import Verdict
 
@@ -33,8 +33,7 @@ def verdicts(folder: str | Path, about: str, trace: str | None = None, scale: st
         committed = with_reasons(evaluate(ROOT / "figures", about))
         committed = committed[committed["trace"] == trace] if trace is not None else committed
         shown = ({"at the paper's scale": committed} if len(committed) else {}) | shown
-    signs = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
-    return frames("verdicts", shown, lambda part: (narrow(part), signs), lambda part: "")
+    return frames("verdicts", shown, lambda part: (narrow(part), LEGEND), lambda part: "")
 
 
 def narrow(found: pd.DataFrame) -> pd.DataFrame:

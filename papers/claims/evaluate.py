@@ -50,6 +50,18 @@ KINDS: Final = {
 MARKS: Final = dict(zip(Verdict, ("✓", "(✓)", "≈", "✗", "–"), strict=True))
 """The sign of each verdict."""
 
+WORDS: Final = {
+    Verdict.HOLDS: ("holds", "hold"),
+    Verdict.OF_THOSE: ("holds for those tested", "hold for those tested"),
+    Verdict.DIRECTION: ("holds in direction", "hold in direction"),
+    Verdict.OTHERWISE: ("does not hold", "do not hold"),
+    Verdict.NOT_YET: ("is not decided yet", "are not decided yet"),
+}
+"""Each verdict as a reader sees it, of one check and of several."""
+
+LEGEND: Final = ", ".join(f"{MARKS[verdict]} {one}" for verdict, (one, _) in WORDS.items())
+"""The signs, explained."""
+
 READINGS: Final = (*clusters.READINGS, *markets.READINGS)
 """Those of [Ye2022] and of [Wang2023]."""
 
@@ -57,9 +69,6 @@ REPEATED: Final = "repeated"
 """Kind of a check that is not counted, as it follows from others: the column `repeats` of `claims.csv` says which."""
 
 _EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "close to", "exists")
-_VERDICTS: Final = dict(
-    zip(Verdict, ("hold", "hold of those there", "hold in direction", "do not hold", "not yet"), strict=True)
-)
 _PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the other Astraea", "themis.": "Themis"}
 """The papers, by the beginning of their statements' identifiers."""
 
@@ -214,6 +223,13 @@ def counted(table: pd.DataFrame) -> pd.DataFrame:
     return table.loc[worst.sort_values()]
 
 
+def in_words(verdicts: pd.Series[str]) -> str:
+    """Count verdicts, the best first: ``3 hold and 1 does not hold``."""
+    found = verdicts.value_counts()
+    *others, last = [f"{found[v]} {words[int(found[v] > 1)]}" for v, words in WORDS.items() if v in found]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def counts(table: pd.DataFrame) -> list[str]:
     """Count the verdicts on each paper, in sentences; none for a paper of which nothing is there.
 
@@ -227,9 +243,7 @@ def counts(table: pd.DataFrame) -> list[str]:
         which = mine["kind"].map(KINDS).where(mine["kind"] != "result", mine["reading"])
         for name in sorted(which.unique(), key=lambda name: (name in KINDS.values(), name != "")):
             some = mine[which == name]
-            found = some["verdict"].value_counts()
-            if set(found.index) - {Verdict.NOT_YET}:
-                numbers = ", ".join(f"{found[v]} {words}" for v, words in _VERDICTS.items() if v in found)
+            if (some["verdict"] != Verdict.NOT_YET).any():
                 checks = f"{len(some)} checks of {some['id'].nunique()} statements"
-                sentences.append(f"{paper}{name and f', {name}'}: {checks}, {numbers}.")
+                sentences.append(f"{paper}{name and f', {name}'}: {checks}, {in_words(some['verdict'])}.")
     return sentences

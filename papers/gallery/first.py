@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Final
 
-from papers.claims.evaluate import MARKS
+from papers.claims.evaluate import LEGEND
 from papers.gallery import headline, published
 from papers.gallery.captions import PAPERS
 from papers.gallery.sections import Made, Shown, alt, files, folded, thumbnail
 from papers.gallery.tables import markdown
-from papers.gallery.verdicts import how_sure, steady, tally
+from papers.gallery.verdicts import how_sure, steady, summary, tally
 from papers.scales import seeds
+
+THOSE: Final = (
+    "A statement about seven schedulers *holds for those tested* if a reading has fewer of them and it is true of "
+    "these. *In direction* means the right sign or order, but not the size."
+)
+"""The verdicts that need words."""
 
 _FINDING = re.compile(r"(\d+)\. \*\*(.+?)\*\* (.+)")
 
@@ -40,12 +47,15 @@ def _headline(made: Made) -> list[str]:
         return []
     text = alt(headline.ALT, "")
     note = (
-        f"**Our Venus is synthetic**, because the authors' is not public: means of {len(seeds('venus', made.scale))} "
-        "seeds, ASTRAEA's lowest and highest in brackets. On six traces, four of them recorded:"
+        f"**Our Venus is synthetic**, because the authors' is not public. Values are means of "
+        f"{len(seeds('venus', made.scale))} seeds, with the lowest and the highest in brackets. The picture has this "
+        "share on six traces, four of them recorded:"
     )
+    papers = ", ".join(f"[{paper.title}]({paper.key}.md)" for paper in PAPERS)
     about = (
-        "Independent reproductions of four papers on fair GPU scheduling: every figure, a verdict on every statement, "
-        f"and the reason where one fails. [A day of Venus]({made.path_to('docs/site/replay/index.html')}) under two "
+        f"Independent reproductions of four papers on fair GPU scheduling, {papers}: every figure, a verdict on every "
+        f"statement, and the reason where one fails. {summary(made.claims)} All figures are in "
+        f"[the map](#map-of-the-figures). [A day of Venus]({made.path_to('docs/site/replay/index.html')}) under two "
         "schedulers opens in a browser from a copy of the repository."
     )
     lines = [about, "", *headline.table(made.folder), "", note, "", thumbnail(picture, text, 800), ""]
@@ -65,10 +75,9 @@ def _counts(made: Made, figures: Mapping[str, list[Shown]], rules: Sequence[str]
     counts = tally(made.claims, {key: f"{key}.md" for key in figures})
     if counts.empty:
         return []
-    marks = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
-    many = f"{made.claims['id'].nunique()} statements, some of them on several traces and in two readings:"
+    many = f"{made.claims['id'].nunique()} statements are checked, some of them on several traces and in two readings:"
     lines = ["## How many statements hold", "", many, "", *markdown(counts), ""]
-    lines += [f"{marks}. {steady(made.claims)}".strip(), ""]
+    lines += [f"{LEGEND}. {THOSE} {steady(made.claims)}".strip(), ""]
     lines += folded("What is counted, in which readings, by which rules, and how sure it is",
                     [*rules, how_sure(made.claims)])  # fmt: skip
     there = [made.folder / f"{published.NAME}_{paper.key}.csv" for paper in PAPERS]

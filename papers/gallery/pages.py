@@ -54,11 +54,12 @@ ABOUT: Final = {
 IN_TWO_READINGS: Final = {
     CLUSTERS: (
         "*The authors' program* is the simulator that ASTRAEA's authors released; its rivals only reorder jobs within "
-        "the tenant that ASTRAEA has picked. *From the papers* is every scheduler as its own authors describe it."
+        "the tenant that ASTRAEA has picked. *From the papers* is every scheduler as its own authors describe it. "
+        "*(4 of 7 there)* behind a value means that the reading has four of the seven schedulers."
     ),
     MARKETS: (
-        "*As §5.1 says*, the other Astraea's jobs have 20 to 50 chunks of data, and total revenue is far below 0. "
-        "*As here*, a job has as many chunks as it requested GPUs in the trace."
+        "In the reading *as §5.1 says*, a job of the other Astraea has 20 to 50 chunks of data, and total revenue is "
+        "far below 0. In the reading *as here*, it has as many chunks as it requested GPUs in the trace."
     ),
 }
 """The readings of a paper, explained."""
@@ -146,7 +147,7 @@ def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
         for figure in some
         for id, trace in zip(figure.claims["id"], figure.claims["trace"], strict=True)
     }
-    about = "A row for each statement and trace. The links lead to the figures, where the reasons are."
+    about = "Each row is a statement on one trace. The links lead to the figures, where the reasons are."
     lines = ["# All statements", "", f"{about} [All pages](README.md).", ""]
     lines += [f"{how_sure(made.claims)} {_frozen(made)}".strip(), ""]
     for paper in PAPERS:
@@ -162,7 +163,7 @@ def _frozen(made: Made) -> str:
     """The hash of the rules, with a link to their changes."""
     changes = f"[a list]({made.path_to(frozen.HISTORY)})"
     return (
-        f"The rules are frozen: their hash is `{frozen.rules_hash()}`; {changes} has every change and the verdicts "
+        f"The rules are frozen, with the hash `{frozen.rules_hash()}`; {changes} names each change and the verdicts "
         "that it moved."
     )
 
@@ -172,11 +173,12 @@ def _more(made: Made) -> dict[str, list[str]]:
     rules = f"[papers/rules.py]({made.path_to('papers/rules.py')}) and in the folder of each paper"
     return {
         "rules": [
-            "A statement is checked on every trace that has its figure, in each reading. What repeats another "
-            "statement is not counted, and workloads that are cut from one log count once, with the worst of their "
+            "A statement is checked on every trace that has its figure, in each reading. A statement that repeats "
+            "another one is not counted. Workloads that are cut from one log count once, with the worst of their "
             f"verdicts. The rules are in {rules}. {_frozen(made)}", "",
-            "Checks that cannot fail are statistics that the synthetic traces are made to have, worked examples, and "
-            "what is true by construction.", "", *(line for text in IN_TWO_READINGS.values() for line in (text, "")),
+            "Three kinds of checks cannot fail: statistics that the synthetic traces are made to have, worked "
+            "examples, and statements that are true by construction.", "",
+            *(line for text in IN_TWO_READINGS.values() for line in (text, "")),
         ],
         "made": [
             f"`{made.command}` runs every notebook in [notebooks]({made.path_to('notebooks')}) and writes these pages. "

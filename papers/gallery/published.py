@@ -31,8 +31,9 @@ EDGE: Final = 16.0
 """End of the axis, with its inverse; what is beyond is drawn there, with its number."""
 
 MEANING: Final = (
-    "A diamond is the paper's value; its arrow leads to where the paper's values lie if it says *up to*, *at most* or "
-    "*more than*. Dots are ours, small ones single seeds; a cross has no ratio, because ours is below 0 or not defined."
+    "A diamond is the paper's value. If the paper says *up to*, *at most* or *more than*, an arrow shows on which side "
+    "its values lie. Dots are our values, and small dots are single seeds. A cross marks a value of ours that has no "
+    "ratio, because it is below 0 or not defined."
 )
 """The marks of a picture, explained."""
 
@@ -189,12 +190,13 @@ def in_words(tables: Sequence[Path]) -> str:
     near, far, many = _nearness(frame)
     equal = frame[frame["relation"].isin(_EQUAL) & frame["ratio"].notna()]
     worst = equal.loc[np.log(equal["ratio"]).abs() == np.log(equal["ratio"]).abs().max()].to_dict("records")
-    farthest = "".join(f" The farthest is {row['measured']} for {row['paper']}, {row['label']}." for row in worst[:1])
+    farthest = "".join(f" The farthest is {row['measured']}, where the paper has {row['paper']}: {row['label']}."
+                       for row in worst[:1])  # fmt: skip
     if not many:
-        return "No result here is stated as equal to a value."
+        return "The paper gives no result here as equal to a value."
     return (
-        f"Of {many} results with a value, counted in each reading, {near} are within 10 % of the published one, and "
-        f"{far} within a factor of 2.{farthest}"
+        f"Of {many} results with a published value, counted in each reading, {near} are within 10 % of it, and {far} "
+        f"within a factor of 2.{farthest}"
     )
 
 

@@ -9,18 +9,11 @@ from typing import Final
 import pandas as pd
 
 from astraea.traces.synthetic import SYNTHETIC
-from papers.claims.evaluate import MARKS, READINGS, STATEMENTS, counted, read_claims
+from papers.claims.evaluate import MARKS, READINGS, STATEMENTS, WORDS, counted, in_words, read_claims
 from papers.claims.resampling import DRAWS, SURE
 from papers.gallery.captions import PAPERS
 from papers.judging import Verdict
 
-_WORDS: Final = {
-    Verdict.HOLDS: ("holds", "hold"),
-    Verdict.OF_THOSE: ("holds of those there", "hold of those there"),
-    Verdict.DIRECTION: ("holds in direction", "hold in direction"),
-    Verdict.OTHERWISE: ("does not hold", "do not hold"),
-    Verdict.NOT_YET: ("is not there yet", "are not there yet"),
-}
 STEADY: Final = 0.95
 """Share of resamples from which on a result counts as the same in nearly all."""
 
@@ -39,7 +32,8 @@ def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame
         row = mine.iloc[0][[*more, "trace", "statement", "paper"]].to_dict() | dict.fromkeys(headings, "")
         found = mine.to_dict("records")
         for each in found:
-            verdict = f"{MARKS[Verdict(each['verdict'])]} {each['verdict']}{_sure(each.get('same'))}"
+            judged = Verdict(each["verdict"])
+            verdict = f"{MARKS[judged]} {WORDS[judged][0]}{_sure(each.get('same'))}"
             row[each["reading"] or "measured"] = f"{verdict}: {each['measured']}".removesuffix(": ")
         notes = {each["note"]: each["reading"] for each in reversed(found) if each["note"]}
         row["notes"] = [f"{reading}: {note}" if len(found) > 1 else note for note, reading in reversed(notes.items())]
@@ -61,19 +55,25 @@ def how_sure(claims: pd.DataFrame) -> str:
         return ""
     others = others[others != ""]
     whys = ", ".join(f"{why} ({many})" for why, many in others.value_counts().items())
-    shown = f"Of the {len(drawn) + len(others)} verdicts shown, repeated ones and examples too, {len(others)}"
+    shown = f"Of the {len(drawn) + len(others)} verdicts shown, with those of repeated statements and of examples,"
     return (
-        f"The percentage in brackets is the share of {DRAWS:,} resamples with the same verdict; "
-        f"below {100 * SURE:.0f} % it is *not sure*. "
-        f"Resamples draw {_drawn(drawn)}, with replacement; if there are only two or three, they may agree by chance."
-    ) + (f" {shown} cannot be resampled: {whys}." if whys else "")
+        f"The percentage in brackets is the share of {DRAWS:,} resamples that give the same verdict; "
+        f"below {100 * SURE:.0f} % the verdict is *not sure*. "
+        f"A resample draws with replacement from the {_drawn(drawn)}; from only two or three it may agree by chance."
+    ) + (f" {shown} {len(others)} cannot be resampled: {whys}." if whys else "")
 
 
 def _drawn(words: pd.Series[str]) -> str:
-    """Name each kind that is drawn: ``2 or 5 seeds, 3 trials`` of "5 seeds, 2 seeds", "2 seeds" and "3 trials"."""
+    """Name each kind that is drawn: ``seeds (2 or 5) or trials (3)`` of "5 seeds, 2 seeds" and "3 trials"."""
     parts = words.str.split(", ").explode().str.split(" ", n=1)
     many = parts.str[0].astype(int).groupby(parts.str[1]).unique()
-    return ", ".join(f"{' or '.join(str(n) for n in sorted(some))} {what}" for what, some in many.items())
+    numbers = {what: [f"{n}" for n in sorted(some)] for what, some in many.items()}
+    return _either([f"{what} ({_either(some)})" for what, some in numbers.items()])
+
+
+def _either(words: Sequence[str]) -> str:
+    """Join alternatives: ``2, 3 or 5``."""
+    return " or ".join(word for word in (", ".join(words[:-1]), words[-1]) if word)
 
 
 def steady(claims: pd.DataFrame) -> str:
@@ -86,6 +86,13 @@ def steady(claims: pd.DataFrame) -> str:
         f"Of {len(results)} results that can be resampled, {(results >= STEADY).sum()} are the same "
         f"in at least {100 * STEADY:.0f} % of resamples, and {(results < SURE).sum()} are not sure."
     )
+
+
+def summary(claims: pd.DataFrame) -> str:
+    """Count, in a sentence, the verdicts on all results, each counted once."""
+    some = counted(claims)
+    results = some.loc[some["kind"] == "result", "verdict"]
+    return f"Of {len(results)} checks that can fail, {in_words(results)}." if len(results) else ""
 
 
 def with_footnotes(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -111,7 +118,7 @@ def finding(claims: pd.DataFrame) -> str:
     if printed.any():
         said = f"paper {row['paper']} | here {_each(mine, mine['measured'].str.partition(';')[0])}"
     else:
-        said = _each(mine, mine["verdict"])
+        said = _each(mine, mine["verdict"].map(lambda verdict: WORDS[verdict][0]))
     tally = f" {_tally(claims['verdict'])}" if len(claims) > len(mine) else ""
     on = f" ({row['trace']})" if row["trace"] in SYNTHETIC or row["reading"] else ""
     return f"{row['statement']}{on}: {said}.{tally}"
@@ -125,11 +132,9 @@ def _each(mine: pd.DataFrame, words: pd.Series[str]) -> str:
 
 def _tally(verdicts: pd.Series[str]) -> str:
     """Count the verdicts in a sentence."""
-    found = verdicts.value_counts()
-    if set(found.index) == {Verdict.HOLDS}:
+    if (verdicts == Verdict.HOLDS).all():
         return f"All {len(verdicts)} checks hold."
-    parts = [f"{found[v]} {words[int(found[v] > 1)]}" for v, words in _WORDS.items() if v in found]
-    return f"Of {len(verdicts)} checks {', '.join(parts)}."
+    return f"Of {len(verdicts)} checks {in_words(verdicts)}."
 
 
 def tally(claims: pd.DataFrame, link: Mapping[str, str]) -> pd.DataFrame:
@@ -154,7 +159,7 @@ def tally(claims: pd.DataFrame, link: Mapping[str, str]) -> pd.DataFrame:
             rows.append({
                 "paper": name, "reading": reading or "alike in both" * (len(readings) > 1), "checks": len(some),
                 "cannot fail": fixed, "of them hold": held, "can fail": len(results),
-                **{f"{MARKS[v]} {v}": (results["verdict"] == v).sum() for v in Verdict},
+                **{f"{MARKS[v]} {words[1]}": (results["verdict"] == v).sum() for v, words in WORDS.items()},
             })  # fmt: skip
     table = pd.DataFrame(rows)
     if table.empty:

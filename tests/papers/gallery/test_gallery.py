@@ -17,13 +17,13 @@ from places import ROOT
 
 from astraea.plots.files import DPI
 from astraea.plots.style import panels
-from papers.claims.evaluate import MARKS, evaluate, read_claims
+from papers.claims.evaluate import MARKS, WORDS, evaluate, read_claims
 from papers.gallery import headline
 from papers.gallery.captions import EVERY
 from papers.gallery.captions import PAPERS as PAPERS_OF
 from papers.gallery.pages import write_gallery
 from papers.gallery.published import EDGE, LABELS, as_written, beside_published, forest, in_words
-from papers.gallery.verdicts import finding, side_by_side, tally, with_footnotes
+from papers.gallery.verdicts import finding, side_by_side, summary, tally, with_footnotes
 from papers.ye2022.readings import PAPERS, PROGRAM
 
 FIGURES = ROOT / "figures"
@@ -138,7 +138,7 @@ def test_every_published_value_is_beside_ours_with_its_seeds(tmp_path: Path) -> 
     row = as_written(table).set_index("id").loc["gavel.f8.jct"]
     assert row["ratio"] == pytest.approx(3 / 3.5, abs=1e-4) and row["relation"] == "up to"
     assert [float(x) for x in row["seeds"].split()] == pytest.approx([2 / 3.5, 4 / 3.5], rel=1e-3)
-    assert in_words([table]).startswith("Of 1 results with a value, counted in each reading, 0 are within 10 %")
+    assert ", counted in each reading, 0 are within 10 % of it, and 1 within a factor of 2." in in_words([table])
 
 
 def test_every_value_that_a_paper_prints_has_a_label() -> None:
@@ -154,6 +154,8 @@ def test_the_first_pages_have_the_main_result() -> None:
     rows = "\n".join(headline.table(FIGURES))
     assert rows in readme and rows in PAGES["README"]
     assert f"each of {len(read_claims())} published statements" in readme
+    for page in (readme, PAGES["README"]):
+        assert summary(evaluate(FIGURES)) in " ".join(page.split())
     losses = pd.read_csv(FIGURES / "headline_all.csv").set_index(["reading", "trace", "scheduler"])["sharing_loss"]
     first = losses.groupby(["reading", "trace"]).idxmin().map(lambda key: key[2])
     assert {*first[PROGRAM]} == {"astraea"} and "astraea" not in {*first[PAPERS]}  # as its titles say
@@ -163,7 +165,8 @@ def test_the_counts_of_verdicts_add_up() -> None:
     found = tally(evaluate(FIGURES), {}).set_index("paper").drop(columns="reading")
     assert (found.drop("**all**").sum() == found.loc["**all**"]).all()
     assert (found["checks"] == found["cannot fail"] + found["can fail"]).all()
-    assert (found["can fail"] == found[[f"{mark} {verdict}" for verdict, mark in MARKS.items()]].sum(axis=1)).all()
+    verdicts = [f"{MARKS[verdict]} {many}" for verdict, (_, many) in WORDS.items()]
+    assert (found["can fail"] == found[verdicts].sum(axis=1)).all()
 
 
 def test_a_finding_is_a_sentence_that_opens_to_its_evidence() -> None:
