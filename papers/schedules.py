@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 
 from astraea.core.units import MINUTE
 from astraea.plots.charts import gantt
-from astraea.plots.style import WIDTH, style
+from astraea.plots.style import WIDTH, legend, style
 
-ROW: Final = 1.3
+ROW: Final = 1.5
 """Height of a pair in a picture [inch]."""
 
 
@@ -29,10 +29,12 @@ class Pair(NamedTuple):
     text: str
 
 
-def pairs(some: Sequence[Pair], *, by: str, step: float, unit: float = MINUTE, name: str = "min") -> Figure:
+def pairs(
+    some: Sequence[Pair], headline: str, *, by: str, step: float, unit: float = MINUTE, name: str = "min"
+) -> Figure:
     """Draw pairs one below the other, with their texts; `by` is what a colour stands for, else as of `schedule`."""
     with style():
-        fig, axes = plt.subplots(len(some), 3, figsize=(WIDTH, ROW * len(some) + 0.3), squeeze=False)
+        fig, axes = plt.subplots(len(some), 3, figsize=(WIDTH, ROW * len(some) + 0.5), squeeze=False)
         for k, pair in enumerate(some):
             end = max(float(grants["end"].max()) for grants in pair.grants)
             for ax, title, grants in zip(axes[k], pair.titles, pair.grants, strict=False):
@@ -41,7 +43,8 @@ def pairs(some: Sequence[Pair], *, by: str, step: float, unit: float = MINUTE, n
                 ax.set_xlabel(ax.get_xlabel() if k == len(some) - 1 else "", fontsize=8)
             axes[k, 1].set_ylabel("")
             axes[k, 2].axis("off")
-            axes[k, 2].text(0, 1, "\n".join(textwrap.wrap(pair.text, 46)), fontsize=6.3, va="top")
+            axes[k, 2].text(0, 1, "\n".join(textwrap.wrap(pair.text, 38)), fontsize=7.5, va="top")
+    legend(fig, headline=headline, axes=[])
     return fig
 
 

@@ -74,7 +74,8 @@ def heatmap(
 ) -> None:
     """One coloured cell for each `x` and `y`, grey where there is no value.
 
-    The colour is neutral at 1 and full `spread` away from it, or, of a part of 1, dark at 0. Whole numbers along `x`
+    The colour is neutral at 1 and full `spread` away from it, or, of a part of 1, dark at 0. Values more than a quarter
+    of `spread` below 1 are hatched. Whole numbers along `x`
     have a column each, also those that do not occur, and at most ten labels.
     """
     import seaborn as sns  # takes a second to import, and only this figure needs it
@@ -90,9 +91,12 @@ def heatmap(
             colors = {"cmap": "RdBu", "vmin": 1 - spread, "vmax": 1 + spread}
         lines = 0.4 if len(table.columns) <= 40 else 0.0
         sns.heatmap(table, ax=ax, linewidths=lines, cbar_kws={"label": named(value)[0]}, **colors)
+        if not is_part:  # in grey print, what is far below 1 looks like what is far above
+            for row, column in np.argwhere(table.to_numpy(float) < 1 - spread / 4):
+                ax.add_patch(Rectangle((column, row), 1, 1, fill=False, hatch="////", linewidth=0, edgecolor="white"))
         labels = list(table.columns)[::every]
         ax.set_xticks([every * k + 0.5 for k in range(len(labels))], [f"{label}" for label in labels])
-        ax.set_facecolor("#D9D9D9")
+        ax.patch.set(facecolor="#D9D9D9", hatch="...", edgecolor="white", linewidth=0)
         ax.set_xlabel(named(x)[0])
         ax.set_ylabel(named(y)[0])
         ax.grid(visible=False)

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from astraea.plots.statistics import mean_interval
-from astraea.plots.style import look, name_axis, name_ticks, named, ordered, style
+from astraea.plots.style import BEHIND, look, name_axis, name_ticks, named, ordered, style
 
 ENOUGH: Final = 5
 """Least number of seeds for an interval of their mean; fewer are drawn themselves."""
@@ -95,7 +95,7 @@ def _write_at_edge(ax: Axes, at: int, value: float, color: str) -> None:
     unit = re.search(r"\[([^ \]]+)\]", ax.get_xlabel())
     text = (f"{shown:,.3g}" if shown < 1000 else f"{shown:,.0f}") + (f" {unit[1]}" if unit else "")
     ax.annotate(text, (1, at), (-7, 0), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right",
-                va="center", fontsize=8, color=color)  # fmt: skip
+                va="center", fontsize=8, color=color, bbox=BEHIND)  # fmt: skip
     ax.plot(1, at, ">", transform=ax.get_yaxis_transform(), color=color, clip_on=False, markersize=7)
 
 

@@ -59,6 +59,9 @@ LOOKS: Final = {name: _look(**entry) for name, entry in _listed("looks.toml").it
 REFERENCE: Final[dict[str, Any]] = {"color": "#444444", "linewidth": 0.8, "linestyle": (0, (2, 2)), "zorder": 1}
 """Style of a line that marks a value."""
 
+BEHIND: Final[dict[str, Any]] = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+"""White behind a text that lies on lines."""
+
 _SHEET: Final = Path(__file__).with_name("astraea.mplstyle")
 SETTINGS: Final[dict[str, Any]] = {
     str(name): value for name, value in rc_params_from_file(_SHEET, use_default_template=False).items()
@@ -228,6 +231,13 @@ def log_ticks(axis: Axis, factor: float = 1.0) -> None:
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,), numticks=5))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _short(factor * value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def few_ticks(axis: Axis, most: int) -> None:
+    """Leave out ticks evenly until at most so many are in view, for a panel that is too narrow for all."""
+    low, high = sorted(axis.get_view_interval())
+    marks = [float(mark) for mark in axis.get_majorticklocs() if low <= mark <= high]
+    axis.set_major_locator(FixedLocator(marks[:: max(1, -(-len(marks) // most))]))
 
 
 def _short(value: float) -> str:

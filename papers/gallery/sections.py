@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
+import numpy as np
 import pandas as pd
 
 from astraea.traces.synthetic import SYNTHETIC
@@ -164,14 +165,20 @@ def _found(made: Made, figure: Shown) -> list[str]:
 
 
 def _alt(figure: Shown, path: Path) -> str:
-    """Words for one picture: what was found on its own trace, or what the figure shows if no statement is about it."""
-    trace = trace_of(path)
-    on = figure.claims["id"].map(lambda id: STATEMENTS[id].on if id in STATEMENTS else "")
-    of_trace = figure.claims[(figure.claims["trace"] == trace) | (on == trace)]
+    """Words for one picture: what was found on its own trace, or what the figure shows if no statement is about it.
+
+    Of several panels, each has the statements on its own table, if there are any.
+    """
+    trace, name = trace_of(path), path.stem.partition("_")[0]
+    places = [(check.on, check.table) if (check := STATEMENTS.get(id)) else ("", "") for id in figure.claims["id"]]
+    on, table = (np.array([place[k] for place in places], dtype=object) for k in (0, 1))
+    mine = (figure.claims["trace"].to_numpy() == trace) | (on == trace)
+    is_panel = (table == name) & (name != figure.entry.id)
+    of_trace = figure.claims[mine & is_panel if is_panel.any() else mine]
     if len(of_trace):
         return alt(figure.entry.title, finding(of_trace), trace)
-    text = "The paper has no statement on this trace." if len(figure.claims) else _said(figure.entry).replace("*", "")
-    return alt(figure.entry.title, text, trace)
+    text = f"The paper has no statement on this trace. {figure.entry.look}"
+    return alt(figure.entry.title, text if len(figure.claims) else _said(figure.entry).replace("*", ""), trace)
 
 
 def _origin(made: Made, figure: Shown, real: bool) -> list[str]:

@@ -136,7 +136,7 @@ def importance(table: pd.DataFrame, log_mae: float, most: int = 12) -> Figure:
         ax.set_xlabel(f"Loss of accuracy if it is shuffled [log units; {log_mae:.2f} with all]")
         ax.tick_params(axis="y", length=0)
         ax.grid(visible=False, axis="y")
-    charts.title(ax, f"The {feature(str(top['feature'].iloc[-1]))} matters most")
+    charts.legend(fig, headline=f"The {feature(str(top['feature'].iloc[-1]))} matters most to an estimate")
     return fig
 
 
@@ -153,13 +153,13 @@ def impact(table: pd.DataFrame) -> Figure:
         ("jct_ratio", "(c) JCT, against true times", "Change [%]"),
         ("loss_change", "(d) loss, against true times", "Change [points]"),
     )
-    noisy = sum(source.endswith("%") for source in at)
+    noisy = [place for source, place in at.items() if source.endswith("%")]
     for ax, (column, text, label) in zip(axes, panels, strict=True):
         for k, name in enumerate(("astraea", *ESTIMATING)):
             rows = both[both["scheduler"] == name].dropna(subset=[column])
             _one_scheduler(rows, name, column, at, ax, 0.15 * (k - 1.5))
-        if len(at) > noisy:
-            ax.axvline(noisy - 0.25, color="#BBBBBB", linewidth=0.8)
+        if noisy and len(at) > len(noisy):
+            ax.axvline(max(noisy) + 0.75, color="#BBBBBB", linewidth=0.8)
         charts.title(ax, text)
         ax.set_ylabel(label)
         low, high = ax.get_ylim()
@@ -176,7 +176,7 @@ def impact(table: pd.DataFrame) -> Figure:
         ax.set_xticks(list(at.values()), texts if ax in axes[2:] else [""] * len(at), rotation=35, ha="right")
     for ax, same in zip(axes[2:], (1, 0), strict=True):
         charts.named_line(ax, same, "as with true times", vertical=False)
-        ax.set_xlabel("Noise [%]" + "; learned" * (len(at) > noisy))
+        ax.set_xlabel("Noise (log scale from 50 % on)" + "; learned" * (len(at) > len(noisy)))
     charts.legend(fig, headline="What do errors of estimates cost?")
     return fig
 

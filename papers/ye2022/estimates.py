@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import product
+from math import log2
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -154,11 +155,16 @@ def remaining_table(durations: FloatArray) -> pd.DataFrame:
 
 
 def places(table: pd.DataFrame) -> dict[str, float]:
-    """Return the places of the sources of ``estimate_grid(...).table()`` on an axis: error rates, then the learned."""
+    """Return the places of the sources of ``estimate_grid(...).table()`` on an axis: error rates, then the learned.
+
+    Rates are a step apart if one is twice the other; 0 is a step before the least of them.
+    """
     sources = [s for s in dict.fromkeys(table["source"]) if s != "nothing"]
-    noisy = sorted((s for s in sources if s.endswith("%")), key=lambda s: float(s.split()[0]))
-    learned = [s for s in sources if s not in noisy]
-    return {s: float(k) for k, s in enumerate(noisy)} | {s: len(noisy) + 0.5 + k for k, s in enumerate(learned)}
+    rates = {s: float(s.split()[0]) for s in sources if s.endswith("%")}
+    least = min((rate for rate in rates.values() if rate > 0), default=1.0)
+    noisy = {s: 1 + log2(rate / least) if rate > 0 else 0.0 for s, rate in sorted(rates.items(), key=lambda x: x[1])}
+    first = max(noisy.values(), default=-1.5) + 1.5
+    return noisy | {s: first + k for k, s in enumerate(s for s in sources if s not in noisy)}
 
 
 def ahead_of_astraea(table: pd.DataFrame) -> pd.DataFrame:

@@ -117,10 +117,12 @@ def share_bars(
                 ax.bar(["idle"], [idle], 0.7, color="white", edgecolor="#777777", hatch="//")
             for k, value in enumerate([*jobs, *([idle] if idle > 1e-9 else [])]):
                 text = f"{100 * value:.0f}"
-                ax.annotate(text, (k, value), (0, 5), textcoords="offset points", ha="center", fontsize=8)
+                ax.annotate(text, (k, value), (0, 7), textcoords="offset points", ha="center", fontsize=8)
             ax.set_ylim(0, max(0.6, 1.2 * part.max()))
-            for name, value in published.get(mechanism, {}).items():
-                ax.plot(name, value, **PUBLISHED)
+            printed = published.get(mechanism, {})
+            if printed:
+                ax.plot(list(printed), list(printed.values()), **PUBLISHED)
+                ax.legend(loc="upper right", fontsize=7.5, handletextpad=0.1)
             mark_line(ax, 1 / len(jobs), "", vertical=False)
             ax.grid(visible=False, axis="x")
             name_axis(ax.yaxis, "share")

@@ -16,9 +16,14 @@ from astraea import textbook
 from astraea.core.metrics import SHARING_LOSS, SLACK, tenant_windows
 from astraea.core.result import Result
 from astraea.core.units import HOUR, MINUTE
-from astraea.plots.style import OTHERS, WIDTH, look, style
+from astraea.plots.style import OTHERS, WIDTH, legend, look, style
 from papers.schedules import ROW, schedule
 from papers.ye2022.falsifier import LEASE, MEASURES, Workload, measured, run, workload_of
+
+HEADLINES: Final = dict(zip(
+    MEASURES, ("more jobs short", "more tenants' hours short", "a higher slowdown", "later completions"), strict=True
+))  # fmt: skip
+"""Words for a measure that is worse under ASTRAEA."""
 
 
 def by_textbook(
@@ -175,8 +180,8 @@ def page(found: pd.DataFrame, measure: str, rivals: Sequence[str] = ()) -> Figur
     mine = found[(found["measure"] == measure) & found["nodes"].notna()]
     parts = [(str(r), p) for r, p in mine.groupby("rival", sort=False) if not rivals or r in rivals]
     with style():
-        fig, axes = plt.subplots(len(parts), 3, figsize=(WIDTH, ROW * len(parts) + 0.3), squeeze=False,
-                                 width_ratios=(1, 1, 1.25))  # fmt: skip
+        fig, axes = plt.subplots(len(parts), 3, figsize=(WIDTH, ROW * len(parts) + 0.5), squeeze=False,
+                                 width_ratios=(1, 1, 1.4))  # fmt: skip
         for k, (rival, part) in enumerate(parts):
             w = workload_of(part)
             results = [run(w, name, keep_log=True) for name in ("astraea", rival)]
@@ -190,6 +195,7 @@ def page(found: pd.DataFrame, measure: str, rivals: Sequence[str] = ()) -> Figur
                 ax.set_title(f"{look(name).label}: {value}", fontsize=8)
             axes[k, 1].set_ylabel("")
             _listing(axes[k, 2], w, why(w, rival, measure)[1])
+    legend(fig, headline=f"Small workloads on which ASTRAEA has {HEADLINES[measure]} than a rival", axes=[])
     return fig
 
 
@@ -211,8 +217,8 @@ def _listing(ax: Axes, w: Workload, text: str) -> None:
     for i, line in enumerate(lines):
         for k, (x, cell) in enumerate(zip((0.04, 0.22, 0.4, 0.68, 0.98), line, strict=True)):
             color = OTHERS[int(line[1]) - 1] if i and not k else "none"
-            ax.annotate(cell, (x, 1), (0, 4 - 10 * i), xycoords="axes fraction", textcoords="offset points",
-                        fontsize=6.5, ha="right" if k else "center", va="top", color="black" if i else "#444444",
+            ax.annotate(cell, (x, 1), (0, 6 - 11 * i), xycoords="axes fraction", textcoords="offset points",
+                        fontsize=7.2, ha="right" if k else "center", va="top", color="black" if i else "#444444",
                         bbox={"facecolor": color, "alpha": 0.55, "linewidth": 0, "pad": 1.0})  # fmt: skip
-    ax.annotate("\n".join(textwrap.wrap(text, 54)), (0.0, 1), (0, -10 * len(lines)), xycoords="axes fraction",
-                textcoords="offset points", fontsize=6.3, va="top")  # fmt: skip
+    ax.annotate("\n".join(textwrap.wrap(text, 50)), (0.0, 1), (0, 2 - 11 * len(lines)), xycoords="axes fraction",
+                textcoords="offset points", fontsize=7, va="top")  # fmt: skip

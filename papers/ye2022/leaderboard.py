@@ -11,7 +11,7 @@ from astraea.cluster.policies import POLICIES
 from astraea.cluster.policy import Policy
 from astraea.experiments.grid import Grid
 from astraea.experiments.leaderboard import MEASURES, contest, standings
-from astraea.plots.style import footnote, legend, look, name_axis, panels, style, title
+from astraea.plots.style import few_ticks, footnote, legend, look, name_axis, named, panels, style, title
 from papers.scales import seeds
 from papers.ye2022.evaluation import READ, workloads
 from papers.ye2022.readings import COMPARED, PAPERS
@@ -69,8 +69,10 @@ def picture(table: pd.DataFrame) -> Figure:
             ax.set_ylim(len(order) - 0.4, -0.6)
             ax.tick_params(axis="y", length=0)
             name_axis(ax.xaxis, measure, log=measure in _LOG)
-            ax.set_xlabel(ax.get_xlabel().replace(" (", "\n("))
-            title(ax, f"({'abcdef'[k]})")
+            few_ticks(ax.xaxis, 4)
+            word = named(measure)[0]
+            ax.set_xlabel(ax.get_xlabel().removeprefix(word).strip())
+            title(ax, word)
     footnote(fig, said(table))
     legend(fig, headline="How does every policy of the package do on this workload?")
     return fig

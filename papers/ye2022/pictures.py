@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from astraea.cluster.cluster import Cluster
 from astraea.plots import charts
-from astraea.plots.style import footnote, log_ticks, look, name_axis, named_line
+from astraea.plots.style import BEHIND, footnote, log_ticks, look, name_axis, named_line
 from astraea.traces.describe import offered_load
 from astraea.traces.trace import Trace
 from papers.ye2022.evaluation import first_jobs, jobs_shown
@@ -28,6 +28,7 @@ FAR: Final = 2.0  # of Fig 13: an average JCT over ASTRAEA's from which on it is
 LEAST_LOSS: Final = 0.001  # of Fig 14: a smaller share of jobs makes no ratio
 
 _KNOWN: Final = "In the authors' program, Themis knows true running times."
+_DASH: Final = "A dash: not run."
 _SEEDS: Final = " Small dots are seeds."
 _EDGE: Final[dict[str, Any]] = {"color": "#444444", "markersize": 3.5, "linestyle": "none", "clip_on": False}
 _LEVELS: Final = dict(zip(TENANT_LEVELS, ("o", "o", "|"), strict=True))  # figure of a tenant -> its mark
@@ -57,7 +58,7 @@ def job_fairness(points: pd.DataFrame, losses: pd.DataFrame, published: Mapping[
         for ax, letter, text in ((above, "ab"[k], "all jobs"), (below, "cd"[k], r"jobs with $\rho < 0.95$")):
             charts.title(ax, f"({letter}) {reading}: {text}")
     axes[3].set_yticklabels([])
-    _noted(fig, losses, _KNOWN)
+    _noted(fig, losses, _KNOWN, _DASH)
     charts.legend(fig, headline="How many jobs get less than 95 % of their fair share?")
     return fig
 
@@ -169,7 +170,7 @@ def slowdown(points: pd.DataFrame, averages: pd.DataFrame) -> Figure:
         charts.title(above, f"({'ab'[k]}) {reading}: all jobs")
         charts.title(below, f"({'cd'[k]}) {reading}: average")
     axes[3].set_yticklabels([])
-    _noted(fig, averages, _KNOWN)
+    _noted(fig, averages, _KNOWN, _DASH)
     charts.legend(fig, headline="How much longer do jobs take because they wait?")
     return fig
 
@@ -193,7 +194,7 @@ def completion_times(table: pd.DataFrame) -> Figure:
                 ax.annotate(text, (1.05, row), xycoords=("axes fraction", "data"), va="center", fontsize=8)
         charts.title(ax, f"({'ab'[k]}) {reading}")
     axes[1].set_yticklabels([])
-    _noted(fig, table, "Right of each panel: difference to ASTRAEA, same seed.", _KNOWN)
+    _noted(fig, table, "Right of each panel: difference to ASTRAEA, same seed.", _KNOWN, _DASH)
     charts.legend(fig, headline="How long do jobs take from submission to end?")
     return fig
 
@@ -212,7 +213,7 @@ def cluster_sizes(table: pd.DataFrame) -> Figure:
             for at in sorted(set(part["nodes_percent"])):
                 text = "–" if at not in over else f"{over[at]:.2f}" if over[at] < 10 else f"{over[at]:.0f}"
                 ax.annotate(text, (at, 0.99), xycoords=("data", "axes fraction"), ha="center", va="top", fontsize=7.5,
-                            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
+                            bbox=BEHIND)  # fmt: skip
             named_line(ax, 100, "the evaluation's size")
             charts.title(ax, f"({'abcd'[2 * row + k]}) {reading}: {word}")
             if row == 0:
@@ -258,10 +259,10 @@ def loads(table: pd.DataFrame, trace: Trace, cluster: Cluster) -> Figure:
             ax.set_xlabel("Load, asked for over available" if row == 2 else "")
             if column == "average_slowdown":
                 ax.set_yscale("log")
-                ax.set_ylim(0.9, 1.6 * near[column].max())
+                ax.set_ylim(0.9, 2 * near[column].max() ** 1.2)
                 log_ticks(ax.yaxis)
             else:
-                ax.set_ylim(0, 1.0 if inside else 1.25 * near[column].max())
+                ax.set_ylim(0, 1.0 if inside else 1.4 * near[column].max())
             if not inside:
                 _beyond(ax, part[part["scheduler"] == "yarn-cs"].groupby("load")[column].mean())
     for ax, text in zip(axes[::2], ("Average JCT [h]", "Average slowdown\n(log scale)"), strict=False):
@@ -279,4 +280,5 @@ def _beyond(ax: Axes, means: pd.Series[float]) -> None:
     if means.max() > 999:
         ends = [f"{means.min():,.0f}", f"{means.max():,.0f}"]
     ax.plot(0.03, 1, "^", transform=ax.transAxes, color=here.color, clip_on=False, markersize=6)
-    ax.annotate(f"{here.label}: {' to '.join(ends)}", (0.06, 0.99), xycoords="axes fraction", va="top", fontsize=8)
+    ax.annotate(f"{here.label}: {' to '.join(ends)}", (0.06, 0.99), xycoords="axes fraction", va="top", fontsize=8,
+                bbox=BEHIND)  # fmt: skip

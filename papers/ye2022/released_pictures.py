@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from astraea.core.result import Result
 from astraea.plots import charts
 from astraea.plots.dots import SEED
-from astraea.plots.style import OTHERS, REFERENCE, footnote, log_ticks, look, style
+from astraea.plots.style import OTHERS, REFERENCE, few_ticks, footnote, log_ticks, look, style
 from papers.ye2022.beside_astraea import against_astraea
 from papers.ye2022.ladder import BEFORE, RUNGS
 from papers.ye2022.released import EXAMPLE, VARIANTS, WALKS, WRITTEN, changed_loss, example
@@ -65,6 +65,7 @@ def dot_plot(
             if column in log and shown.min() > 0:
                 ax.set_xscale("log")
                 log_ticks(ax.xaxis)
+            few_ticks(ax.xaxis, 3)
 
 
 def parting(results: Mapping[str, Result]) -> Figure:
@@ -106,7 +107,7 @@ def neighbour(alone: pd.DataFrame, together: pd.DataFrame) -> Figure:
     what = {"change": ("Jobs with sharing loss:\nskipped minus mended [points]", 100)}
     dot_plot(changed_loss(alone), what, "times", axes[3:], groups={"in rounds": "", "whole minutes": ""})
     charts.named_line(axes[3], 0.0, "no change")
-    charts.title(axes[3], "(d) cost in fairness")
+    charts.title(axes[3], "(d) effect on fairness")
     charts.legend(fig, headline="A bug of the program keeps leases a round too long")
     return fig
 
@@ -122,14 +123,14 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
     changes = {BEFORE: "ASTRAEA: this rung minus the one before"}
     changes |= {name: f"ASTRAEA minus {look(name).label}" for name in ("tiresias-l", "themis")}
     for above, below, column in zip(axes, axes[2:], ("sharing_loss", "tenant_below_99"), strict=False):
-        for name in ("astraea", "tiresias-l", "themis"):
+        for k, name in enumerate(("astraea", "tiresias-l", "themis")):
             here, mine = look(name), table[table["scheduler"] == name]
             means = 100 * mine.groupby("rung")[column].mean().reindex(list(rungs)).to_numpy()
             for part, line in ((slice(main), here.line), (slice(main, None), "none")):
                 above.plot(means[part], range(len(rungs))[part], color=here.color, marker=here.marker, linestyle=line,
                            markersize=5, label=here.label)  # fmt: skip
             if several:
-                above.plot(100 * mine[column], mine["rung"].map(rungs) + 0.3, color=here.color, **SEED)
+                above.plot(100 * mine[column], mine["rung"].map(rungs) + 0.25 + 0.2 * k, color=here.color, **SEED)
         for place, (minus, text) in enumerate(changes.items()):
             here = look("astraea" if minus == BEFORE else minus)
             rows = paired[(paired["minus"] == minus) & (paired["measure"] == column)]
@@ -143,7 +144,7 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
         for ax in (above, below):
             ax.axhline(main - 0.5, **REFERENCE)
             ax.set_yticks(range(len(RUNGS)), _numbered() if ax in (axes[0], axes[2]) else [""] * len(RUNGS), fontsize=8)
-            ax.set_ylim(len(RUNGS) - 0.4, -0.6)
+            ax.set_ylim(len(RUNGS) - 0.2, -0.6)
             ax.tick_params(axis="y", length=0)
     titles = ("(a) jobs", "(b) tenants", "(c) jobs: differences", "(d) tenants: differences")
     for ax, text in zip(axes, titles, strict=True):

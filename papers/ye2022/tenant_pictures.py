@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from astraea.plots import charts
-from astraea.plots.style import footnote, look, named_line, style
+from astraea.plots.style import few_ticks, footnote, look, named_line, style
 from papers.ye2022.beside_astraea import against_astraea
 from papers.ye2022.readings import MEMORIES
 
@@ -30,7 +30,8 @@ def tenant_days(days: pd.DataFrame) -> Figure:
         ax.set(yticklabels=[], ylabel="")
     for ax in axes[:-1]:
         ax.collections[0].colorbar.remove()
-    footnote(fig, "Red: less than it was owed; blue: more; grey: owed nothing. From the papers, first seed.")
+    marks = "Red, hatched: less than it was owed; blue: more; grey, dotted: owed nothing."
+    footnote(fig, f"{marks} From the papers, first seed.")
     charts.legend(fig, headline="Which tenant gets its share on which day?", axes=[])
     return fig
 
@@ -78,7 +79,8 @@ def paid_share(weighed: pd.DataFrame) -> Figure:
         ax.set_xlabel("After / before")
         charts.title(ax, f"({'abc'[k]}) {text}")
         low, high = ax.get_xlim()
-        ax.set_xlim(max(min(low, 0.95), 0), max(high, 1.05))
+        ax.set_xlim(max(min(low, 0.95), 0), max(1.03 * high, 1.05))
+        few_ticks(ax.xaxis, 4)
         ax.label_outer(remove_inner_ticks=False)
     paid = f"The quota becomes {weighed['paid'].mean():.2f} times as large."
     absent = f" Under {missing} of {len(names)} schedulers it has no hour of full demand: GPU-time is not drawn."

@@ -35,6 +35,7 @@ def queue(table: pd.DataFrame) -> Figure:
         charts.title(ax, f"({'ab'[column == 'waiting']}) GPUs {text}")
     axes[0].set(ylim=(0, 1.02), ylabel="GPUs in use [%]")
     axes[1].set_ylabel("GPUs waited for")
+    axes[1].yaxis.set_major_formatter("{x:,.0f}")
     footnote(fig, "Means of 6 hours, first seed, from the papers. The table has all schedulers.")
     charts.legend(fig, headline="Do static quotas leave GPUs idle while jobs wait?")
     return fig

@@ -71,7 +71,7 @@ def steps(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     ax.set_yticks(range(len(rows)), rows)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlabel("Average JCT [% of the cluster's]")
-    charts.legend(fig, headline="From our Gavel to their simulator, step by step")
+    charts.legend(fig, headline="Which step takes our Gavel to their simulator?")
     return fig
 
 

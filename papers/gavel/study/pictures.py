@@ -13,7 +13,7 @@ from matplotlib.ticker import PercentFormatter
 
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
-from astraea.plots.style import look, name_axis
+from astraea.plots.style import BEHIND, look, name_axis
 from papers.gavel.study.gains import Factor, draw_ratios, gain, over_rate, room
 
 TYPES: Final = (("#0072B2", "o"), ("#E69F00", "s"), ("#009E73", "D"))
@@ -117,13 +117,15 @@ def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
         axes[1].axhline(times, color=look(policy).color, linewidth=0.8)
         side = 2 if times > 1 else -9
         axes[1].annotate(f"paper: {times:g}×", ((first + second) / 2, times), (0, side), fontsize=7, ha="center",
-                         textcoords="offset points", color=look(policy).color)  # fmt: skip
-    axes[1].set_ylim(0.75, 1.15 * max(relative["times"].max(), *published.values()))
-    axes[1].set_ylabel("Times Makespan het.'s")
+                         textcoords="offset points", color=look(policy).color, bbox=BEHIND)  # fmt: skip
+    axes[1].set_ylim(0.6, 1.15 * max(relative["times"].max(), *published.values()))
+    axes[1].set_ylabel("Relative makespan")
     charts.title(axes[0], "(a) time to complete all jobs")
     charts.title(axes[1], "(b) over Makespan het.'s")
-    worst = relative[relative["policy"] == "fifo"].groupby("jobs")["times"].mean().max()
-    charts.legend(fig, columns=3, headline=f"FIFO takes up to {worst:.2g} times as long (paper {published['fifo']:g})")
+    means = table.groupby(["policy", "jobs"])["makespan"].mean()
+    most = table["jobs"].max()
+    times = f"{means['fifo', most] / means['makespan-het', most]:.2g} times as long (paper {published['fifo']:g})"
+    charts.legend(fig, columns=3, headline=f"With {most} jobs, FIFO takes {times}")
     return fig
 
 
@@ -189,11 +191,10 @@ def colocation(table: pd.DataFrame) -> Figure:
     charts.heatmap(table, "beside", "job", "normalized", ax, is_part=True)
     ax.grid(visible=False)
     ax.set_facecolor("#D55E00")
-    ax.plot([], [], "s", color="#D55E00", label="do not fit into the memory of one GPU")
+    ax.plot([], [], "s", color="#D55E00", label="dotted: do not fit into the memory of one GPU")
     ax.set_xticks(np.arange(table["beside"].nunique()) + 0.5, table["beside"].unique(), rotation=90, fontsize=6)
     ax.set_yticks(np.arange(table["job"].nunique()) + 0.5, table["job"].unique(), fontsize=6)
-    charts.title(ax, "Speed that a job keeps beside another on one P100, over its speed alone")
-    charts.legend(fig)
+    charts.legend(fig, headline="How fast is a job beside another on one P100, over its speed alone?")
     return fig
 
 
@@ -225,8 +226,8 @@ def both_fairnesses(table: pd.DataFrame) -> Figure:
     fig, axes = charts.panels(columns=3, width=2.6, height=3.0)
     over_rate(table, "average_jct", axes[0])
     for ax, column, text in (
-        (axes[1], "average_ftf", "Average $T_{shared}$ / $T_{isolated}$"),
-        (axes[2], "sharing_loss", "Jobs that lost by sharing [%]"),
+        (axes[1], "average_ftf", "Mean $T_{shared}$ / $T_{isolated}$"),
+        (axes[2], "sharing_loss", "Jobs with loss [%]"),
     ):
         charts.lines(table, "jobs_per_hour", column, by="policy", ax=ax)
         room(ax)
@@ -241,21 +242,21 @@ def both_fairnesses(table: pd.DataFrame) -> Figure:
 
 
 TENANT_PANELS: Final = (
-    ("average_jct", "p99_jct", "JCT [h]"),
-    ("average_slowdown", "p99_slowdown", "Slowdown"),
-    ("average_ftf", "worst_ftf", "Finish-time fairness"),
-    ("effective_sharing_loss", "sharing_loss", "Jobs with $\\rho < 0.95$"),
-    ("effective_tenant_sharing_loss", "tenant_sharing_loss", "Tenants' days, $\\rho < 1$"),
-    ("effective_tenant_sharing_loss_95", "tenant_sharing_loss_95", "Tenants' days, $\\rho < 0.95$"),
+    ("average_jct", "p99_jct", "JCT: mean, 99 %", "[h] (log scale)"),
+    ("average_slowdown", "p99_slowdown", "slowdown: mean, 99 %", "(log scale)"),
+    ("average_ftf", "worst_ftf", "finish time: mean, worst", "(log scale)"),
+    ("effective_sharing_loss", "sharing_loss", "jobs, $\\rho < 0.95$", "[% of jobs]"),
+    ("effective_tenant_sharing_loss", "tenant_sharing_loss", "tenants, $\\rho < 1$", "[% of days]"),
+    ("effective_tenant_sharing_loss_95", "tenant_sharing_loss_95", "tenants, $\\rho < 0.95$", "[% of days]"),
 )
-"""Columns of the full and of the open marks, and the label of the axis."""
+"""Columns of the full and of the open marks, the title, and the unit."""
 
 
 def tenants(means: pd.DataFrame) -> Figure:
     """Draw averages and tails, and shares that lost by sharing; index policy, columns of `tenants.both_papers`."""
-    fig, axes = charts.panels(columns=3, rows=2, width=3.5, height=2.4)
+    fig, axes = charts.panels(columns=3, rows=2, width=3.5, height=3.4)
     row = np.arange(len(means))[::-1]
-    for k, (ax, (filled, hollow, text)) in enumerate(zip(axes, TENANT_PANELS, strict=True)):
+    for k, (ax, (filled, hollow, text, unit_text)) in enumerate(zip(axes, TENANT_PANELS, strict=True)):
         unit = 3600 if filled == "average_jct" else 1
         for y, policy in zip(row, means.index, strict=True):
             here = look(policy)
@@ -267,13 +268,14 @@ def tenants(means: pd.DataFrame) -> Figure:
             _round_ticks(ax)
         else:
             ax.set_xlim(left=-0.03 * float(means[[filled, hollow]].to_numpy().max()))
-            ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+            ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=""))
         ax.set_yticks(row, [look(p).label for p in means.index] if k % 3 == 0 else [""] * len(means))
         ax.set_ylim(-0.6, len(means) - 0.4)
-        ax.set_xlabel(text)
-        tail = "worst" if "worst" in hollow else "99 %"
-        charts.title(ax, f"({'abcdef'[k]}) " + (f"mean, {tail} (open)" if k < 3 else "effective, held (open)"))
-    charts.footnote(fig, "(d) to (f): share that lost by sharing, by effective GPU-time and by GPU-time held.")
+        ax.set_xlabel(unit_text)
+        charts.title(ax, f"({'abcdef'[k]}) {text}")
+    for mark, text in (("full", "mean; in (d) to (f) by effective GPU-time"), ("none", "tail; by GPU-time held")):
+        axes[0].plot([], [], "o", color="#444444", fillstyle=mark, label=text)
+    charts.legend(fig, columns=2, headline="Who gains if a policy knows the types of GPUs?")
     return fig
 
 

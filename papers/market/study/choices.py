@@ -104,7 +104,7 @@ def picture(found: pd.DataFrame) -> Figure:
                    label=look("gandiva-fair").label)  # fmt: skip
         for (theta, rounds), name, marker in ((EXAMPLE, "paper's example", "s"), (HERE, "chosen here", "o")):
             mine = ours[(ours["theta"] == theta) & (ours["rounds"] == rounds)]
-            mark: dict[str, Any] = PUBLISHED | {"marker": marker, "markersize": 11}
+            mark: dict[str, Any] = PUBLISHED | {"marker": marker, "markersize": 11, "clip_on": False}
             ax.plot(theta - 1, factor * mine[column].mean(), **mark | {"label": name})
         ax.set_xscale("log")
         ax.set_xticks(PRICES, [f"{price:g}" for price in PRICES])

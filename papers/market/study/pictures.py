@@ -15,7 +15,7 @@ from matplotlib.ticker import NullLocator
 from astraea.core.units import DAY
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
-from astraea.plots.style import REFERENCE, log_ticks, look, ordered, style
+from astraea.plots.style import BEHIND, REFERENCE, log_ticks, look, ordered, style
 from papers.market.readings import HERE, READINGS, SECTION
 
 OURS: Final = "astraea-market"
@@ -48,7 +48,7 @@ def prices(steps: pd.DataFrame) -> Figure:
     used = np.linspace(0, 1, 101)
     for theta, color in ((2.0, "#56B4E9"), (6.0, "#0072B2"), (16.0, "#00395A")):
         axes[0].plot(100 * used, theta**used - 1, color=color, label=f"maximal price {theta - 1:g}")
-    axes[0].set(xlabel="Workers in use [%]", ylabel="Price of a worker for a slot")
+    axes[0].set(xlabel="Workers in use [%]", ylabel="Price for a slot")
     charts.title(axes[0], "(a) Eq. 8")
     at = range(len(steps))
     axes[1].step(at, steps["worker_price"], where="post", color="#D55E00", label="a worker")
@@ -57,6 +57,7 @@ def prices(steps: pd.DataFrame) -> Figure:
     charts.title(axes[1], "(b) a queue of jobs is asked one by one")
     for ax in axes:
         ax.legend(frameon=False, fontsize=8)
+    charts.legend(fig, headline="The last free workers cost most", axes=[])
     return fig
 
 
@@ -97,7 +98,7 @@ def relative_revenue(frame: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) 
                 ax.plot(places.index("all") + shift, paper[name], **mark)
                 ax.plot([], [], **PUBLISHED)
         ax.set_yscale("log")
-        ax.set_ylim(0.4, 20)
+        ax.set_ylim(0.3, 20)
         ax.axhline(1, **REFERENCE)
         for edge in range(1, len(places)):
             ax.axvline(edge - 0.5, color="#DDDDDD", linewidth=0.6, zorder=0)
@@ -134,7 +135,7 @@ def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) 
             ax.set_ylim(top=2e5)
             ax.yaxis.set_minor_locator(NullLocator())
             ax.axhline(0, color="#222222", linewidth=0.8)
-            ax.set_ylabel("Revenue [millions]")
+            ax.set_ylabel("Revenue [millions]\n(log scale beyond ±0.1)")
         ax.set_xlabel(varied.capitalize())
         charts.title(ax, f"{utility} utility, {reading}", said)
     charts.legend(fig, headline="Does Astraea earn more than the others? (above 1)")
@@ -149,16 +150,20 @@ def near_optimum(table: pd.DataFrame, by: str, bound: float) -> Figure:
     fig, axes = charts.panels(columns=2, width=3.5, height=2.8)
     shown = table if by == "scheduler" else table[table["scheduler"] == OURS]
     if by == "servers":
-        shown = shown.assign(servers=shown["servers"].map("{} servers".format))
+        shown = shown.sort_values(["servers", "jobs"]).assign(servers=lambda d: d["servers"].map("{} servers".format))
     for ax, reading in zip(axes, READINGS, strict=True):
         part = shown.assign(ratio=shown["ratio"].where(shown["reading"] == reading))  # the same classes in both
         charts.dodged(part, "jobs", "ratio", by=by, ax=ax)
         ax.set_ylim(min(0.5, part["ratio"].min() - 0.02), 1.02)
         ax.axhline(bound, **REFERENCE)
-        ax.annotate(f"paper: Astraea above {bound:g}", (0.98, bound), (0, 3), ("axes fraction", "data"),
-                    "offset points", ha="right", fontsize=7.5)  # fmt: skip
+        ax.annotate(f"paper: above {bound:g}", (0.98, bound), (0, 3), ("axes fraction", "data"),
+                    "offset points", ha="right", fontsize=7.5, bbox=BEHIND)  # fmt: skip
         charts.title(ax, reading)
-    charts.legend(fig, headline="How much of the optimum is earned?")
+    hard = table[table["reading"] == SECTION]
+    absent = [f"{n} {what}" for what in ("jobs", "servers") for n in sorted(set(table[what]) - set(hard[what]))]
+    if absent:
+        charts.footnote(fig, f"Optima {SECTION} with {' or '.join(absent)} take too long and are not computed.")
+    charts.legend(fig, headline=f"How much of the optimum is earned? (paper: Astraea above {bound:g})")
     return fig
 
 
@@ -236,8 +241,7 @@ def running_time(table: pd.DataFrame, varied: str, bound: float) -> Figure:
         charts.lines(times, varied, column, by="reading", ax=ax, each=True)
         ax.set_ylabel("Time to plan")
         ends = times[times["reading"] == HERE].groupby(varied)[column].mean()
-        times_as_long = f"{ends.iloc[-1] / ends.iloc[0]:.2g} times as long as {ends.index[0]}"
-        change = f"{HERE}, {ends.index[-1]} {varied} take {times_as_long}"
+        change = f"{HERE}: {ends.iloc[-1] / ends.iloc[0]:.2g} times from {ends.index[0]} to {ends.index[-1]} {varied}"
         charts.title(ax, f"{text}; {table[other].iloc[0]} {other}", change)
     top = float(times["seconds"].max())
     decade = 10 ** np.floor(np.log10(top))

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.dots import SEED
-from astraea.plots.style import look, ordered, style
+from astraea.plots.style import log_ticks, look, ordered, style
 from papers.market.model import SLOT, Plan
 from papers.market.readings import HERE, READINGS
 from papers.market.study import falsifier
@@ -49,14 +49,14 @@ def makespans(used: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
         marks = marks[:: -(-len(marks) // 3)]
         ax.set_xticks(marks, [f"{mark:,}" for mark in marks])
         ax.minorticks_off()
-        ax.set_xlabel("Last hour in use [h]")
+        ax.set_xlabel("Last hour in use (log scale)")
 
 
 def utilization(used: pd.DataFrame, paper: Mapping[str, float]) -> Figure:
     """Fig 13: workers in use in every hour, and below, until when they are (`makespans`)."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.2)
     last = int(used.loc[(used["reading"] == HERE) & (used["scheduler"] != "batch-sche"), "hour"].max())
-    for ax, below, reading in zip(axes, axes[2:], READINGS, strict=False):
+    for ax, below, reading, letter, after in zip(axes, axes[2:], READINGS, "ab", "cd", strict=False):
         part = used[used["reading"] == reading]
         for scheduler in ordered(part["scheduler"]):
             here = look(scheduler)
@@ -65,10 +65,11 @@ def utilization(used: pd.DataFrame, paper: Mapping[str, float]) -> Figure:
             ax.step(wide.index, wide, where="post", color=here.color, linewidth=0.4, alpha=0.45)
             ax.step(wide.index, wide.mean(axis=1), where="post", color=here.color, linestyle=here.line,
                     label=here.label)  # fmt: skip
-        ax.set_xlim(0, last)
-        ax.set(xlabel="Hour", ylabel="Workers in use [%]", ylim=(0, 103))
+        ax.set(xscale="log", xlim=(1, last), ylim=(0, 103), xlabel="Hour (log scale)", ylabel="Workers in use [%]")
+        log_ticks(ax.xaxis)
         peak = 100 * part[part["scheduler"] == OURS]["utilization"].max()
-        charts.title(ax, reading, f"Astraea: at most {peak:.0f} % (paper 100 %)")
+        charts.title(ax, f"({letter}) use, {reading}", f"Astraea: at most {peak:.0f} % (paper 100 %)")
+        charts.title(below, f"({after}) last hour in use, {reading}")
         makespans(part, below, paper if reading == HERE else {})
     charts.legend(fig, columns=3, headline="Who uses all workers, and who is done first?")
     return fig
@@ -89,7 +90,8 @@ def reversals(found: pd.DataFrame) -> Figure:
         titles = [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
         text = f"{m.text}. The ordering is reversed in {row.behind} of {row.instances} random markets."
         some.append(Pair(titles, [_leases(plan) for plan in plans], int(m.market.workers.sum()), text))
-    return pairs(some, by="tenant", step=SLOT, unit=SLOT, name="slot")
+    headline = "Small markets in which Astraea is not the best"
+    return pairs(some, headline, by="tenant", step=SLOT, unit=SLOT, name="slot")
 
 
 def _leases(plan: Plan) -> pd.DataFrame:

@@ -55,6 +55,7 @@ def one_app(app: App, losses: pd.DataFrame, held: pd.DataFrame) -> Figure:
             ax.legend(frameon=False, fontsize=7.5)
     charts.title(axes[0], f"(a) {len(app.loss)} jobs of {app.name}, gangs of {app.gang}, {app.model}")
     charts.title(axes[1], "(b) under Themis")
+    charts.legend(fig, headline="Poor jobs of an app end early and leave their GPUs", axes=[])
     return fig
 
 
@@ -76,6 +77,7 @@ def estimates(foresight: pd.DataFrame, errors: pd.DataFrame, bound: float) -> Fi
     known = f"after {foresight['epochs'].iloc[-1]:g} epochs known to {last:.0f} %"
     charts.title(axes[0], "(a) when a job will end", known)
     charts.title(axes[1], "(b) the worst app, if estimates are wrong")
+    charts.legend(fig, headline="Does Themis need good estimates of the time left?", axes=[])
     return fig
 
 
@@ -91,14 +93,13 @@ def auction(example: pd.DataFrame) -> Figure:
             ax.plot(at, value, mark, color=color, markersize=5, label=model)
             won = int(np.argmax(part["won"]))
             ax.plot(at[won], value[won], "o", markersize=13, markerfacecolor="none", markeredgecolor="#222222",
-                    label="" if k else "what it wins")  # fmt: skip
+                    label="what it wins" if k == len(KINDS) - 1 else "")  # fmt: skip
         ax.set_xticks(range(len(texts)), [text.replace(" + ", "\n+ ") for text in texts], fontsize=7.5)
         ax.grid(visible=False, axis="x")
         for edge in range(1, len(texts)):
             ax.axvline(edge - 0.5, color="#DDDDDD", linewidth=0.6, zorder=0)
         ax.set_ylabel("Value $V = 1/\\rho$")
-        ax.legend(frameon=False, fontsize=8)
-    charts.title(ax, "what each app bids for each choice of GPUs")
+    charts.legend(fig, headline="What does each app bid for each choice of GPUs?")
     return fig
 
 
@@ -256,4 +257,4 @@ def reversals(found: pd.DataFrame) -> Figure:
         grants = [g.assign(kind="start") for run in runs if (g := falsifier.run(w, *run).grants) is not None]
         text = f"{w.text}. The ordering is reversed in {row.behind} of {row.instances} random workloads."
         some.append(Pair(titles, grants, sum(w.machines), text))
-    return pairs(some, by="job_id", step=falsifier.LEASE)
+    return pairs(some, "Small workloads that reverse what Themis is said to do", by="job_id", step=falsifier.LEASE)

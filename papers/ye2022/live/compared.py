@@ -155,11 +155,11 @@ def beside(granted: pd.DataFrame, table: pd.DataFrame) -> Figure:
         longest = float(both[["measured", "simulated"]].to_numpy().max())
         axes[0].plot([0, longest], [0, longest], **REFERENCE)
         axes[0].plot(both["measured"], both["simulated"], ".", color=color, markersize=3, alpha=0.6)
-        axes[0].set(xlabel="Granted on Slurm [s]", ylabel="in the simulation [s]")
+        axes[0].set(xlabel="Granted on Slurm [s]", ylabel="Granted in simulation [s]")
     ordered = in_order(both["measured"].to_numpy(), both["simulated"].to_numpy())
     charts.title(axes[0], "(a) grants", f"{100 * ordered:.0f} % of pairs in order")
     _pairs(axes[1], table, "jct", 1.0, "Average JCT [s]")
-    _pairs(axes[2], table, "loss", 100.0, "Jobs [%]")
+    _pairs(axes[2], table, "loss", 100.0, "Jobs with loss [%]")
     means = table.assign(loss=100 * table["loss"]).groupby("system")[["jct", "loss"]].mean()
     for ax, text, column, form in ((axes[1], "(b) completion times", "jct", "{:.0f} s"),
                                    (axes[2], "(c) sharing loss", "loss", "{:.0f} %")):  # fmt: skip

@@ -62,7 +62,7 @@ def overheads_grid(measured: pd.DataFrame, scale: str = "paper") -> Grid:
 
 def overheads_picture(table: pd.DataFrame) -> Figure:
     """`FIGURES` over the lease term from the table of `overheads_grid`: a panel for each, a line for each case."""
-    fig, axes = charts.panels(columns=3, width=2.33, height=2.6)
+    fig, axes = charts.panels(columns=3, width=2.33, height=2.9)
     for ax, column, text in zip(axes, FIGURES, ("(a) efficiency", "(b) cost", "(c) fairness of jobs"), strict=True):
         charts.lines(table, "lease_term", column, by="overheads", ax=ax, log=True)
         charts.title(ax, text)
@@ -70,5 +70,6 @@ def overheads_picture(table: pd.DataFrame) -> Figure:
     axes[1].set_yscale("log")
     axes[1].set_ylim(0.8 * table["overhead_share"].min(), 1.4 * table["overhead_share"].max())
     name_axis(axes[1].yaxis, "overhead_share", log=True)
-    charts.legend(fig, columns=3)
+    axes[1].set_ylabel("Overhead [% of JCT]\n(log scale)")
+    charts.legend(fig, columns=3, headline="Do measured overheads change the best lease term?")
     return fig

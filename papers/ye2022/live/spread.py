@@ -63,10 +63,10 @@ def spread_picture(table: pd.DataFrame) -> Figure:
     means = table.groupby(["system", "spread"])[["jct", "loss"]].mean()
     wide = table.pivot_table(index="spread", columns="system", values="jct")
     sooner = wide.index[wide["astraea"] < wide["slurm"]]
-    for system, (name, color) in SYSTEMS.items():
+    for (system, (name, color)), mark in zip(SYSTEMS.items(), ("o-", "s--"), strict=True):
         for ax, column, factor in zip(axes, ("jct", "loss"), (1, 100), strict=True):
-            ax.plot(SPREADS, factor * means[column].loc[system].to_numpy(), "o-", color=color, label=name, markersize=4)
-    for ax, label in zip(axes, ("Average JCT [s]", "Jobs [%]"), strict=True):
+            ax.plot(SPREADS, factor * means[column].loc[system].to_numpy(), mark, color=color, label=name, markersize=4)
+    for ax, label in zip(axes, ("Average JCT [s]", "Jobs with loss [%]"), strict=True):
         ax.set(xlabel="Standard deviation of log service", ylabel=label)
         ax.set_ylim(bottom=0)
     found = f"from {sooner.min():g} on" if len(sooner) else "nowhere"

@@ -183,6 +183,13 @@ def test_no_picture_is_described_with_the_numbers_of_another_trace() -> None:
     assert wrong == []
 
 
+def test_panels_of_a_figure_have_words_of_their_own() -> None:
+    words = dict(PICTURE.findall(PAGES["narayanan2020"]))
+    a, b = (words[f"gavel13{letter}_continuous-single.png"] for letter in "ab")
+    assert "shorter rounds" in a and "ideal allocation" not in a
+    assert "ideal allocation" in b and "shorter rounds" not in b
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_pictures_are_as_wide_as_a_page_and_at_most_two_stand_before_a_fold(name: str) -> None:
     widths = {int(width) for width in re.findall(r'<img [^>]*width="(\d+)"', PAGES[name])}
