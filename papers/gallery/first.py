@@ -55,7 +55,7 @@ def _headline(made: Made) -> list[str]:
     about = (
         f"Independent reproductions of four papers on fair GPU scheduling, {papers}: every figure, a verdict on every "
         f"statement, and the reason where one fails. {summary(made.claims)} All figures are in "
-        f"[the map](#map-of-the-figures). [A day of Venus]({made.path_to('docs/site/replay/index.html')}) under two "
+        f"[the map](#map). [A day of Venus]({made.path_to('docs/site/replay/index.html')}) under two "
         "schedulers opens in a browser from a copy of the repository."
     )
     lines = [about, "", *headline.table(made.folder), "", note, "", thumbnail(picture, text, 800), ""]
@@ -91,7 +91,7 @@ def _counts(made: Made, figures: Mapping[str, list[Shown]], rules: Sequence[str]
 
 def _map(about: Mapping[str, tuple[str, str]], figures: Mapping[str, list[Shown]]) -> list[str]:
     """Every page, and every figure on it."""
-    lines = ["## Map of the figures", ""]
+    lines = ['<a id="map"></a>', "", "## Map of the figures", ""]
     for key, (title, text) in about.items():
         some = [figure.entry for figure in figures.get(key, []) if figure.is_there]
         if some or key == "statements":

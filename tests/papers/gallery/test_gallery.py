@@ -53,7 +53,7 @@ def test_pages(tmp_path: Path) -> None:
     assert sorted(pages) == ["README", "further", "real_traces", "statements", "ye2022"]
     page = pages["ye2022"]
     assert page.index('src="fig13_venus.png"') < page.index('src="fig13_philly.png"')
-    assert "✗ does not hold" in page and "– not yet" in page and "Not there yet." in page
+    assert "✗ does not hold" in page and "– is not decided yet" in page and "Not there yet." in page
     assert "2.78 h" in page  # what was measured
     assert "`make figures SCALE=paper ONLY=05_efficiency` (" in page  # and the time that the notebook says
     assert "; scale `paper`, 1 seed of venus, 1 seed of philly." in page
@@ -104,7 +104,7 @@ def test_a_finding_has_the_value_of_the_paper_and_ours(tmp_path: Path) -> None:
         "ASTRAEA: share of jobs with rho_job < 0.95 (sharing loss) (venus): "
         "paper 7.1 % | here 8.1 % (the authors' program), 11.1 % (from the papers)."
     )
-    assert finding(found[found["id"].isin(["ye.f10.astraea", "ye.f9.jct"])]).endswith("1 is not there yet.")
+    assert finding(found[found["id"].isin(["ye.f10.astraea", "ye.f9.jct"])]).endswith("1 is not decided yet.")
     assert finding(found[found["id"] == "ye.f9.jct"]) == "nothing is measured yet."
     assert finding(found.iloc[:0]) == ""
     noted = pd.concat([mine.assign(note=["why", ""]), mine.assign(trace="philly", note=["why", "how"])])
