@@ -149,7 +149,7 @@ def impact(table: pd.DataFrame) -> Figure:
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.4)
     panels = (
         ("relative", "(a) average JCT", "Over ASTRAEA's [%]"),
-        ("sharing_loss", "(b) jobs with sharing loss", "Jobs [%]"),
+        ("sharing_loss", "(b) sharing loss", "Jobs with loss [%]"),
         ("jct_ratio", "(c) JCT, against true times", "Change [%]"),
         ("loss_change", "(d) loss, against true times", "Change [points]"),
     )

@@ -124,8 +124,8 @@ def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
     charts.title(axes[1], "(b) over Makespan het.'s")
     means = table.groupby(["policy", "jobs"])["makespan"].mean()
     most = table["jobs"].max()
-    times = f"{means['fifo', most] / means['makespan-het', most]:.2g} times as long (paper {published['fifo']:g})"
-    charts.legend(fig, columns=3, headline=f"With {most} jobs, FIFO takes {times}")
+    longer = f"{means['fifo', most] / means['makespan-het', most]:.2g} times as long (paper {published['fifo']:g})"
+    charts.legend(fig, columns=3, headline=f"With {most} jobs, FIFO takes {longer}")
     return fig
 
 

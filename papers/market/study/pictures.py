@@ -50,9 +50,8 @@ def prices(steps: pd.DataFrame) -> Figure:
         axes[0].plot(100 * used, theta**used - 1, color=color, label=f"maximal price {theta - 1:g}")
     axes[0].set(xlabel="Workers in use [%]", ylabel="Price for a slot")
     charts.title(axes[0], "(a) Eq. 8")
-    at = range(len(steps))
-    axes[1].step(at, steps["worker_price"], where="post", color="#D55E00", label="a worker")
-    axes[1].step(at, steps["ps_price"], where="post", color="#0072B2", linestyle="--", label="a PS")
+    for column, color, line, label in (("worker_price", "#D55E00", "-", "worker"), ("ps_price", "#0072B2", "--", "PS")):
+        axes[1].step(range(len(steps)), steps[column], line, where="post", color=color, label=label)
     axes[1].set(xlabel="Jobs asked so far", ylabel="Price")
     charts.title(axes[1], "(b) a queue of jobs is asked one by one")
     for ax in axes:
@@ -156,12 +155,11 @@ def near_optimum(table: pd.DataFrame, by: str, bound: float) -> Figure:
         charts.dodged(part, "jobs", "ratio", by=by, ax=ax)
         ax.set_ylim(min(0.5, part["ratio"].min() - 0.02), 1.02)
         ax.axhline(bound, **REFERENCE)
-        ax.annotate(f"paper: above {bound:g}", (0.98, bound), (0, 3), ("axes fraction", "data"),
-                    "offset points", ha="right", fontsize=7.5, bbox=BEHIND)  # fmt: skip
+        ax.annotate(f"paper: above {bound:g}", (0.98, bound), (0, 3), ("axes fraction", "data"), "offset points",
+                    ha="right", fontsize=7.5, bbox=BEHIND)  # fmt: skip
         charts.title(ax, reading)
-    hard = table[table["reading"] == SECTION]
-    absent = [f"{n} {what}" for what in ("jobs", "servers") for n in sorted(set(table[what]) - set(hard[what]))]
-    if absent:
+    of = table[table["reading"] == SECTION]
+    if absent := [f"{n} {what}" for what in ("jobs", "servers") for n in sorted(set(table[what]) - set(of[what]))]:
         charts.footnote(fig, f"Optima {SECTION} with {' or '.join(absent)} take too long and are not computed.")
     charts.legend(fig, headline=f"How much of the optimum is earned? (paper: Astraea above {bound:g})")
     return fig
