@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import gc
 import json
 import random
 import tempfile
@@ -17,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from astraea.cluster.policies import get_policy
+from astraea.live.answers import jobs_of, nodes_of
 from astraea.live.config import Config
 from astraea.live.ledger import Ledger
 from astraea.live.rounds import RELEASE, Rounds, Snapshot
-from astraea.live.slurm import jobs_of, nodes_of, without_collection
 
 RECORDED = Path(__file__).resolve().parents[1] / "tests" / "data" / "live"
 NOW = 1_800_000_000.0
@@ -58,13 +59,14 @@ def main() -> None:
             for k in range(asked.rounds):
                 text = json.dumps(queue)
                 began = time.perf_counter()
-                with without_collection():
-                    shown = jobs_of(json.loads(text)), nodes_of(nodes, "gpu")
-                    read = time.perf_counter()
-                    result = rounds.play(Snapshot(NOW + 10 * k, *shown))
-                    decided = time.perf_counter()
-                    ledger.write(result.state, result.over)
-                    end = time.perf_counter()
+                gc.disable()
+                shown = jobs_of(json.loads(text)), nodes_of(nodes, "gpu")
+                read = time.perf_counter()
+                result = rounds.play(Snapshot(NOW + 10 * k, *shown))
+                decided = time.perf_counter()
+                ledger.write(result.state, result.over)
+                end = time.perf_counter()
+                gc.enable()
                 released = {action.job.id for action in result.actions if action.what == RELEASE}
                 print(f"{k:>5} {read - began:>9.3f} {decided - read:>10.3f} {end - decided:>9.3f} {end - began:>8.3f} "
                       f"{len(released):>8}")  # fmt: skip

@@ -67,8 +67,7 @@ def check_(config: Path | None) -> int:
 def status_(config: Path | None, for_program: bool, prometheus: bool) -> None:
     """Show tenants, leases and waiting jobs from the coordinator's state; in a terminal refresh until Ctrl-C."""
     from astraea.live.config import read_config
-    from astraea.live.prometheus import as_prometheus
-    from astraea.live.status import as_records, as_text, status
+    from astraea.live.status import as_prometheus, as_record, as_text, status
 
     if for_program and prometheus:
         raise click.UsageError("--json and --prometheus cannot be combined")
@@ -77,7 +76,7 @@ def status_(config: Path | None, for_program: bool, prometheus: bool) -> None:
     read = read_config(config)
     found = status(read)
     if for_program:
-        print(json.dumps(as_records(found), indent=2, allow_nan=False))
+        print(json.dumps(as_record(found), indent=2, allow_nan=False))
     elif prometheus:
         print(as_prometheus(found), end="")
     elif not sys.stdout.isatty():
@@ -101,8 +100,9 @@ def status_(config: Path | None, for_program: bool, prometheus: bool) -> None:
 def explain_(job: str, config: Path | None, for_program: bool) -> None:
     """Explain in five lines why a job waits or runs, what it is owed, who is ahead of it, and when it gets a lease."""
     from astraea.live.config import read_config
-    from astraea.live.explain import as_record, explain
+    from astraea.live.explain import explain
     from astraea.live.five_lines import as_text
+    from astraea.live.status import as_record
 
     if config is None:
         raise click.UsageError("Missing option '--config'")

@@ -31,7 +31,7 @@ def site_of(
 ) -> Site:  # fmt: skip
     """Read the given files; `weights` is one of them if it is a tree of accounts (``sshare -P -a``)."""
     from astraea.cluster.site import read_site
-    from astraea.traces.slurm_accounts import read_accounts
+    from astraea.traces.slurm_conf import read_accounts
 
     files = [*slurm_conf, *scontrol]
     if files and weights is not None and read_accounts(weights) is not None:
@@ -41,7 +41,7 @@ def site_of(
 
 def with_shares(trace: Trace, site: Site, otherwise: str) -> tuple[Trace, str]:
     """Give accounts their shares if the settings have those of all accounts; return the trace and their origin."""
-    from astraea.traces.slurm_accounts import shares_in_the_whole
+    from astraea.traces.slurm_conf import shares_in_the_whole
 
     known = {name: share for name, share in shares_in_the_whole(site.accounts).items() if share > 0 and name != "root"}
     if not known:

@@ -19,9 +19,8 @@ from astraea.cluster.cluster import Cluster
 from astraea.core.arrays import BoolArray
 from astraea.core.errors import InputError
 from astraea.core.text import printable
-from astraea.traces.slurm_accounts import Accounts, is_flat, read_accounts
-from astraea.traces.slurm_conf import Conf, Fields, read_conf, resources, seconds
-from astraea.traces.slurm_words import GPU, hosts_of
+from astraea.traces.slurm_conf import Accounts, Conf, Fields, is_flat, read_accounts, read_conf, seconds
+from astraea.traces.slurm_words import GPU, hosts_of, resources
 
 
 class Node(NamedTuple):

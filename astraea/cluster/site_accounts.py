@@ -13,8 +13,8 @@ import numpy as np
 from astraea.cluster.site import Site
 from astraea.cluster.site_jobs import Jobs
 from astraea.core.text import counted
-from astraea.traces.slurm_accounts import ROOT, Association
-from astraea.traces.slurm_conf import Fields, resources
+from astraea.traces.slurm_conf import ROOT, Association, Fields
+from astraea.traces.slurm_words import resources
 
 _MANY: Final = 1e12
 """Shares of a user with those of the account (``fairshare=parent``): such a user comes first within it."""

@@ -25,6 +25,7 @@ from astraea.live.state import (
     NOBODY,
     AccountsState,
     AdmittedJob,
+    Balance,
     empty_accounts,
     hours_stored,
     trace_of,
@@ -44,8 +45,7 @@ class Accounts:
     """Records of one cluster under one policy, from the beginning or from what was `saved`.
 
     `interval` is the time between rounds [s]; quotas are shares of `gpus` [GPU]. `weights` names every tenant, or is
-    empty if all tenants are equal. `InputError` if the policy cannot run live, or if its lease term is shorter than a
-    round.
+    empty if all tenants are equal. `InputError` if the policy cannot run live with this interval.
     """
 
     def __init__(
@@ -93,21 +93,17 @@ class Accounts:
         weights = self.weights or dict.fromkeys({*self.trace.tenants, tenant} - {NOBODY}, 1.0)
         return self.gpus * weights[tenant] / sum(weights.values())
 
-    def rho(self, tenant: str) -> float:
-        """Return GPU-time over fair GPU-time of a tenant so far, [Ye2022] Eq. 12; NaN if it was owed nothing."""
+    def balance(self, tenant: str) -> Balance:
+        """Return GPU-time and fair GPU-time of a tenant so far, [Ye2022] Eq. 12."""
         t = self.trace.tenants.index(tenant)
-        owed = accounting.tenant_fair(self.view, t, self.now)
-        return accounting.tenant_alloc(self.view, t, self.now) / owed if owed > 0 else math.nan
+        return Balance(*(float(f(self.view, t, self.now)) for f in (accounting.tenant_alloc, accounting.tenant_fair)))
 
-    def rho_of_job(self, id: str) -> float:
-        """Return GPU-time over fair GPU-time of a job so far, [Ye2022] Eq. 15; NaN if it was owed nothing."""
-        j = self.place[id]
-        row = self.view.job[j]
-        had = row.attained_service
+    def balance_of_job(self, id: str) -> Balance:
+        """Return GPU-time and fair GPU-time of a job so far, [Ye2022] Eq. 15."""
+        row, had = self.row(id), float(self.row(id).attained_service)
         if row.status == RUNNING:
-            had += row.demand * (self.now - row.lease_start)
-        owed = accounting.job_fair(self.view, j, self.now)
-        return had / owed if owed > 0 else math.nan
+            had += int(row.demand) * (self.now - float(row.lease_start))
+        return Balance(had, float(accounting.job_fair(self.view, self.place[id], self.now)))
 
     def admit(self, newcomers: Sequence[AdmittedJob]) -> None:
         """Make room for new jobs, and drop those that are done."""
@@ -135,11 +131,7 @@ class Accounts:
         live.hear(self.view, self.private, table.view(np.recarray), number)
 
     def choose(self, aside: Sequence[str]) -> list[str]:
-        """Let the policy choose; return the pending jobs that it granted, in order.
-
-        Pending jobs in `aside` cannot be started now. Earlier choices of this round, and the policy's notes from them,
-        are discarded. `PolicyError` if the policy breaks a rule.
-        """
+        """Let the policy choose anew, without pending jobs in `aside`; return the pending jobs that it granted."""
         clock, memory = self.view.clock[0], (self.view.memory, self.view.tenant_memory)
         if clock.n_granted == clock.n_revoked == 0:
             self._noted = [numbers.copy() for numbers in memory]

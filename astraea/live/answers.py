@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, gpus_of, number_of, state_of
+from astraea.traces.slurm_words import ENDED, REQUEUED, RUNNING, count_of, gres_of, hosts_of, number_of, state_of
 
 ID: Final = re.compile(r"[1-9]\d{0,17}(_\d{1,9})?")
 """Id of a job, or of a task of an array."""
@@ -35,8 +34,6 @@ _MOST_TASKS: Final = 4_000_001
 
 _AFTER: Final = re.compile(r"after(any|ok|notok|corr):(?P<job>\d+(_\d+)?)(_\*)?\(unfulfilled\)")
 
-_HOSTS: Final = re.compile(r"([^,\[\]]+)(?:\[([^\]]+)\]([^,\[\]]*))?")
-_PER_NODE: Final = re.compile(r"gpu(?::(?!\d+(?:[(,]|$))[^:,(]+)?(?::(?P<number>\d+))?(?=[(,]|$)")
 
 
 class SlurmError(Exception):
@@ -118,10 +115,7 @@ def jobs_of(answer: Any) -> list[Job]:
 
 
 def nodes_of(answer: Any, partition: str) -> list[Node]:
-    """Return the nodes of comma-separated partitions from ``scontrol show nodes --json``, or ``sinfo --json`` of 22.05.
-
-    `SlurmError` if it has another form, or if the partition has no GPU.
-    """
+    """Return the nodes of comma-separated partitions from ``scontrol show nodes --json``; `SlurmError` if it cannot."""
     names = partition.split(",")
     try:
         found = [_node(entry) for entry in answer["nodes"] if not set(names).isdisjoint(entry["partitions"])]
@@ -144,7 +138,7 @@ def runs_of(text: str) -> list[Run]:
             continue
         try:
             came, began, ended = (float(int(t)) if t.isdecimal() else 0.0 for t in (submit, start, end))
-            demand = gpus_of(given) or gpus_of(asked)
+            demand = count_of(given) or count_of(asked)
         except (OverflowError, ValueError) as err:
             raise SlurmError(f"sacct: job {id} has an invalid number ({err})") from None
         found.append(Run(id, account, user, qos, state.partition(" ")[0], came, began, ended, demand))
@@ -173,9 +167,9 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
         eligible=float(_number(entry["eligible_time"])),
         start=float(_number(entry["start_time"])),
         end=float(_number(entry["end_time"])),
-        demand=gpus_of(asked) or gpus_of(str(entry.get("tres_req_str") or "")),
+        demand=count_of(asked) or count_of(str(entry.get("tres_req_str") or "")),
         nodes=max(1, _number(entry.get("node_count"))),
-        per_node=_per_node(str(entry.get("tres_per_node") or "")),
+        per_node=gres_of(str(entry.get("tres_per_node") or "")),
         on_nodes=_on_nodes(entry) if state in ON_GPUS else {},
         depends=False,
         requeues=bool(entry.get("requeue")) and is_batch,
@@ -185,8 +179,8 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
         at_once=_number(entry.get("array_max_tasks")),
         is_part=_number(entry.get("het_job_id")) > 0,
         is_batch=is_batch,
-        wanted=_names(str(entry.get("required_nodes") or "")),
-        unwanted=_names(str(entry.get("excluded_nodes") or "")),
+        wanted=hosts_of(str(entry.get("required_nodes") or "")),
+        unwanted=hosts_of(str(entry.get("excluded_nodes") or "")),
         priority=float(_number(entry["priority"])),
         time_limit=60.0 * (number_of(entry.get("time_limit")) or math.nan),
     )
@@ -194,10 +188,8 @@ def _jobs(entry: Mapping[str, Any]) -> list[Job]:
 
 
 def _after(job: Job, text: str, ends: Mapping[str, float]) -> Job:
-    """Return a job that depends on others: it can start after their ends, if Slurm shows that all have ended.
-
-    Slurm checks the dependencies of a held job only once a minute; until then it shows them as unfulfilled.
-    """
+    """Return a job that depends on others: it can start after their ends, if Slurm shows that all have ended."""
+    # Slurm checks the dependencies of a held job only once a minute; until then it shows them as unfulfilled
     afters = [_AFTER.fullmatch(part) for part in text.split(",")]
     until = max(ends.get(after["job"], 0.0) if after else math.inf for after in afters)
     return job._replace(depends=True) if until == math.inf else job._replace(eligible=max(job.eligible, until))
@@ -207,7 +199,7 @@ def _node(entry: Mapping[str, Any]) -> Node:
     states = {s.upper() for s in (*_words(entry["state"]), *_words(entry.get("state_flags") or []))}
     is_usable = not any(state.startswith(_NOT_USABLE) for state in states)
     partitions = tuple(map(str, entry["partitions"]))
-    return Node(str(entry["name"]), gpus_of(str(entry.get("tres") or "")), is_usable, partitions)
+    return Node(str(entry["name"]), count_of(str(entry.get("tres") or "")), is_usable, partitions)
 
 
 def _number(value: Any) -> int:
@@ -224,30 +216,13 @@ def _words(value: Any) -> list[str]:
     return [str(word) for word in value] if isinstance(value, list) else [str(value)]
 
 
-@lru_cache(4096)
-def _per_node(tres: str) -> int:
-    return sum(int(m["number"] or 1) for m in _PER_NODE.finditer(tres))
-
-
 def _on_nodes(entry: Mapping[str, Any]) -> dict[str, int]:
     """Return the GPUs of a job on each of its nodes; empty if Slurm does not show them."""
     there = entry.get("job_resources") or {}
     nodes = there.get("allocated_nodes") or (there.get("nodes") or {}).get("allocation") or []
     names = [str(node.get("nodename") or node.get("name") or "") for node in nodes]
-    gpus = [_per_node(str(detail)) for detail in entry.get("gres_detail") or []]
+    gpus = [gres_of(str(detail)) for detail in entry.get("gres_detail") or []]
     return dict(zip(names, gpus, strict=True)) if len(names) == len(gpus) else {}
-
-
-@lru_cache(4096)
-def _names(text: str) -> tuple[str, ...]:
-    """Return the node names of a text such as ``n[1-2,07],m``."""
-    found: list[str] = []
-    for prefix, numbers, suffix in _HOSTS.findall(text):
-        for part in numbers.split(",") if numbers else ():
-            first, _, last = part.partition("-")
-            found += [f"{prefix}{k:0{len(first)}}{suffix}" for k in _tasks(f"{first}-{last or first}")]
-        found += [] if numbers else [prefix]
-    return tuple(found)
 
 
 def _tasks(text: str) -> Sequence[int]:

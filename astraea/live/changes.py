@@ -30,10 +30,7 @@ LATER: Final = "it depends on another job, or is to begin later"
 
 
 class Changes:
-    """New jobs and events of one round; leases and notes of the partition change with them.
-
-    `ours` are the jobs that may get leases, by id. Ended jobs whose end slurmctld has forgotten are removed from it.
-    """
+    """New jobs and events of one round; leases and notes of the partition, and `ours`, change with them."""
 
     def __init__(self, partition: Partition, ours: dict[str, Job], snapshot: Snapshot) -> None:
         self.partition, self.accounts, self.epoch = partition, partition.accounts, partition.epoch

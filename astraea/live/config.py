@@ -47,10 +47,7 @@ class Config:
 
 
 def read_config(path: Path) -> Config:
-    """Read ``live.toml``; paths in it are relative to its folder.
-
-    `InputError` names the file, the key, the value and what is expected.
-    """
+    """Read ``live.toml``, or raise `InputError`; paths in it are relative to its folder."""
     try:
         given: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as err:

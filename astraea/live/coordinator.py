@@ -8,6 +8,7 @@ slurmctld was started: slurmctld may not know yet that a job has ended, and woul
 
 from __future__ import annotations
 
+import gc
 import logging
 import math
 import os
@@ -26,7 +27,7 @@ from astraea.live.config import Config
 from astraea.live.ledger import Ledger, lock, open_to_read, read_state
 from astraea.live.partition import Snapshot, tenant_of
 from astraea.live.rounds import HOLD, RELEASE, REQUEUE, Action, Rounds
-from astraea.live.slurm import Slurm, without_collection
+from astraea.live.slurm import Slurm
 from astraea.live.state import Lease, State
 
 log: Final = logging.getLogger("astraea.live")
@@ -77,10 +78,7 @@ class Stopping:
 
 
 class Coordinator:
-    """Leases for the partition of one Slurm, by default that of this machine.
-
-    `InputError` if the state in `ledger` cannot be read.
-    """
+    """Leases for the partition of one Slurm, by default that of this machine."""
 
     def __init__(self, config: Config, ledger: Ledger, slurm: Slurm | None = None) -> None:
         self.config, self.ledger = config, ledger
@@ -100,8 +98,9 @@ class Coordinator:
         nothing = Snapshot(time.time(), (), (Node("-", 1, True, ()),))  # compiles all: round 1 is not late
         Rounds(self.config, 1, nothing.now, None, lambda _: []).play(nothing)
         while not self.stopping.is_asked:
-            with without_collection():
-                self.round()
+            gc.disable()  # a long queue is a million objects, which it would scan again and again
+            self.round()
+            gc.enable()
             self._wait()
         log.info("stopped; jobs keep their GPUs until a coordinator runs again")
 
@@ -123,8 +122,8 @@ class Coordinator:
             snapshot = look(self.slurm)
         except SlurmError as err:
             log.error("this round is skipped: %s", err)
-            if self.rounds is not None:
-                self.rounds.look_back()
+            if (rounds := self.rounds) is not None:  # until the next round jobs may come and go unseen
+                rounds.unseen = min(rounds.unseen, rounds.epoch + rounds.accounts.now)
             return
         try:
             if self.rounds is None:
@@ -156,10 +155,7 @@ class Coordinator:
             self.ledger.count_round(time.monotonic() - began)
 
     def _do_all(self, actions: Sequence[Action], snapshot: Snapshot) -> None:
-        """Have Slurm do what was planned; what is not done in time is corrected at the next round.
-
-        Soon after slurmctld was started, no job is stopped or released again: it may have ended in the meantime.
-        """
+        """Have Slurm do what was planned; what is not done in time is corrected at the next round."""
         began, age = time.monotonic(), time.time() - snapshot.booted
         kept = [action for action in actions if snapshot.is_young and (action.what == REQUEUE or action.is_again)]
         if kept:
@@ -229,11 +225,8 @@ def told(action: Action, config: Config) -> str:
 
 
 def look(slurm: Slurm) -> Snapshot:
-    """Query Slurm; nodes first, so that no job is seen on GPUs that are counted as free.
-
-    The start time of slurmctld comes last, so that jobs are not attributed to an earlier slurmctld.
-    """
-    nodes = slurm.nodes()
+    """Query Slurm; nodes first, so that no job is seen on GPUs that are counted as free."""
+    nodes = slurm.nodes()  # the start of slurmctld comes last, so that no job counts as one of an earlier slurmctld
     return Snapshot(time.time(), slurm.jobs(), nodes, slurm.boot())
 
 
@@ -250,10 +243,7 @@ class OneLine(logging.Formatter):
 
 
 def serve(config: Config) -> None:
-    """Run as a service, until SIGTERM or Ctrl-C.
-
-    `InputError` if another coordinator uses the state, or if the state cannot be used.
-    """
+    """Run as a service, until SIGTERM or Ctrl-C; `InputError` if the state cannot be used, or is in use."""
     handler = logging.StreamHandler()
     handler.setFormatter(OneLine("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(handlers=[handler], level=logging.INFO)
@@ -264,14 +254,11 @@ def serve(config: Config) -> None:
 
 
 def dry_run(config: Config) -> list[str]:
-    """Return the actions and notes of the next round, one per line; nothing is written, and Slurm is only queried.
-
-    `InputError` if Slurm does not answer, or if the state cannot be read.
-    """
+    """Return the actions and notes of the next round, one per line; nothing is written, and Slurm is only queried."""
     slurm = Slurm(config.partition, config.patience)
     state: State | None = None
     if config.state.is_file():
-        with closing(open_to_read(config.state)) as db:
+        with open_to_read(config.state) as db:
             state = read_state(db)
     try:
         snapshot = look(slurm)

@@ -8,31 +8,36 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import closing
-from typing import Any, Final, NamedTuple
+from collections.abc import Collection, Iterator
+from typing import Final, NamedTuple
 
-from astraea.cluster.engine import accounting
-from astraea.cluster.engine.state import RUNNING
+import numpy as np
+
+from astraea.cluster.engine import live
+from astraea.cluster.engine.live import ENDS
+from astraea.cluster.engine.state import PENDING, RUNNING
 from astraea.core.errors import InputError
 from astraea.core.text import escaped, printable
-from astraea.core.units import HOUR
-from astraea.live.accounts import Accounts
+from astraea.core.units import DAY
+from astraea.live.accounts import Accounts, Event
 from astraea.live.changes import LATER
 from astraea.live.config import Config
-from astraea.live.forecast import rounds_ahead
 from astraea.live.ledger import leases_of, open_to_read, read_state
-from astraea.live.state import Lease, State
+from astraea.live.state import Balance, Lease, State
 from astraea.live.status import LATE
 
 MOST_REFUSED: Final = 30
 """Number of times that the policy is asked again which free GPUs it would grant that the last round did not."""
 
 
-class Balance(NamedTuple):
-    """GPU-time of a job or a tenant up to the last round."""
+AHEAD: Final = DAY
+"""Longest forecast [s]."""
 
-    attained: float  #: [GPU-h]
-    owed: float  #: [GPU-h]
+MOST_ROUNDS: Final = 10_000
+"""Most rounds that a forecast plays."""
+
+MOST_ENDS: Final = 1_000
+"""Most jobs that a forecast lets end."""
 
 
 class JobAhead(NamedTuple):
@@ -58,8 +63,8 @@ class Explanation(NamedTuple):
     cluster: int  #: GPUs available for leases
     policy: str
     kept: str  #: why Slurm could not start it at the last round, empty if the policy did not pick it
-    of_job: Balance | None  #: its GPU-time, None if it has ended
-    of_tenant: Balance  #: GPU-time of its tenant
+    of_job: Balance | None  #: its GPU-time [GPU-h], None if it has ended
+    of_tenant: Balance  #: GPU-time of its tenant [GPU-h]
     quota: float  #: of its tenant [GPU]
     held: int  #: by its tenant [GPU]
     leases: tuple[Lease, ...]  #: all its leases; the last one may be running
@@ -73,12 +78,21 @@ class Explanation(NamedTuple):
     until: float  #: end of the forecast
 
 
-def explain(config: Config, job: str, now: float | None = None) -> Explanation:
-    """Explain a job at `now` [s since 1970], by default the time of this call.
+class ForecastRound(NamedTuple):
+    """A future round at which leases change, its jobs in the order of the policy."""
 
-    `InputError` if there is no state, if it cannot be read, or if the job is not in it.
-    """
-    with closing(open_to_read(config.state)) as db:
+    time: float  #: [s] from second 0 of the accounts
+    ended: int
+    """Jobs that had to end for this round: no lease ends by itself, so the longest-running job ends first. If it is not
+    0, `time` has no meaning."""
+    granted: list[str]  #: waiting jobs that get GPUs
+    renewed: list[str]
+    lost: list[str]  #: jobs that lose their GPUs
+
+
+def explain(config: Config, job: str, now: float | None = None) -> Explanation:
+    """Explain a job at `now` [s since 1970], by default the time of this call; `InputError` if it is not known."""
+    with open_to_read(config.state) as db:
         state, leases = read_state(db), leases_of(db, job)
     if state is None:
         raise InputError(f"{config.state}: no round has been written yet")
@@ -94,20 +108,15 @@ def explain(config: Config, job: str, now: float | None = None) -> Explanation:
     last = state.epoch + accounts.now
     if tenant not in accounts.trace.tenants:
         raise InputError(f"job {printable(job)}: its tenant {printable(tenant)} is not in [weights] any more")
-    t = accounts.trace.tenants.index(tenant)
-    view = accounts.view
-    clock = view.clock[0]
+    row = accounts.view.tenant[accounts.trace.tenants.index(tenant)]
+    clock = accounts.view.clock[0]
     found = Explanation(
         job=job, tenant=tenant, gpus=gpus, state="ended", time=last, age=now - last,
         is_late=now - last > LATE * config.interval,
         since=leases[-1].over if leases and leases[-1].outcome == "ended" else None,
         free=int(clock.free), cluster=accounts.gpus - accounts.withheld, policy=config.policy.name, kept="",
         of_job=None,
-        of_tenant=Balance(
-            float(accounting.tenant_alloc(view, t, accounts.now)) / HOUR,
-            float(accounting.tenant_fair(view, t, accounts.now)) / HOUR,
-        ),
-        quota=float(view.tenant[t].quota), held=int(view.tenant[t].held),
+        of_tenant=accounts.balance(tenant).in_hours, quota=float(row.quota), held=int(row.held),
         leases=tuple(leases), lease_end=None, lost=None, granted=None, ahead=(), renewals=0, comes=False,
         must_end=0, until=last,
     )  # fmt: skip
@@ -129,10 +138,8 @@ def _forecast(found: Explanation, config: Config, state: State, accounts: Accoun
     """Add what a waiting or running job can expect."""
     job, row, number = found.job, accounts.row(found.job), round(accounts.now / config.interval)
     runs = row.status == RUNNING
-    had = float(row.attained_service) + runs * found.gpus * (accounts.now - float(row.lease_start))
-    own = Balance(had / HOUR, float(accounting.job_fair(accounts.view, accounts.place[job], accounts.now)) / HOUR)
     found = found._replace(
-        of_job=own, state="runs" if runs else "waits",
+        of_job=accounts.balance_of_job(job).in_hours, state="runs" if runs else "waits",
         since=state.epoch + float(row.lease_start if runs else row.waiting_since),
         lease_end=state.epoch + float(row.lease_end) if runs and row.lease_end < math.inf else None,
     )  # fmt: skip
@@ -168,14 +175,41 @@ def _forecast(found: Explanation, config: Config, state: State, accounts: Accoun
     return found._replace(lost=lost, ahead=tuple(ahead.values()), renewals=renewals, until=state.epoch + future.now)
 
 
-def as_record(found: Explanation) -> dict[str, Any]:
-    """Return the explanation for a program: Slurm's names; None for values that are infinite or undefined."""
-    return found._asdict() | {
-        "of_job": found.of_job and found.of_job._asdict(),
-        "of_tenant": found.of_tenant._asdict(),
-        "ahead": [one._asdict() for one in found.ahead],
-        "leases": [{k: None if v == math.inf else v for k, v in one._asdict().items()} for one in found.leases],
-    }
+def rounds_ahead(
+    accounts: Accounts, first: int, later: Collection[str] = (), refused: Collection[str] = ()
+) -> Iterator[ForecastRound]:
+    """Play the rounds from number `first` on; `accounts`, in their state after a round, are consumed.
+
+    Jobs in `later` get no lease. Jobs in `refused` get none until a lease ends, because no nodes are free for them
+    before. Gangs are not placed on nodes. The forecast ends after `AHEAD`, `MOST_ROUNDS` or `MOST_ENDS`, or when
+    nothing can change.
+    """
+    usable = accounts.gpus - accounts.withheld
+    aside = [id for id in accounts.ids(PENDING) if id in later or accounts.job(id).demand > usable]
+    for_now = [id for id in accounts.ids(PENDING) if id in refused and id not in aside]
+    last = first + int(AHEAD / accounts.interval)
+    number, ended = first, 0
+    for _ in range(MOST_ROUNDS):
+        events: list[Event] = []
+        if ended:
+            running = np.flatnonzero(accounts.view.job.status == RUNNING)
+            if not len(running):
+                return
+            longest = running[np.argmin(accounts.view.job.launch[running])]
+            events = [Event(accounts.now, ENDS, accounts.admitted[longest].id)]
+        accounts.hear(events, number)
+        if ended or accounts.view.clock[0].n_expired > 0:
+            for_now = []
+        granted = accounts.choose(aside + for_now)
+        expired, revoked = accounts.leaving()
+        renewed = accounts.carry_out()
+        if granted or renewed or expired or revoked:
+            yield ForecastRound(accounts.now, ended, granted, renewed, [*expired, *revoked])
+        following = 0 if ended else live.next_round(accounts.view, accounts.private)
+        ended += following == 0
+        number = following or number + 1
+        if ended > MOST_ENDS or (number > last and not ended):
+            return
 
 
 def _unknown(job: str, config: Config, state: State) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from typing import Final
 
 from astraea.core.text import counted, escaped
 from astraea.core.units import HOUR
 from astraea.live.changes import LATER
-from astraea.live.explain import Balance, Explanation
+from astraea.live.explain import Explanation
+from astraea.live.state import Balance
+from astraea.live.status import moment
 
 NAMED: Final = 3
 """Jobs and leases that a line names; beyond that it gives their number."""
@@ -33,9 +34,9 @@ def _waits(found: Explanation) -> list[str]:
         why = f"{found.free} of {found.cluster} are free"
     else:
         why = f"{found.free} of {found.cluster} are free, but policy {found.policy} does not grant them to it"
-    had = f"{len(found.leases)} before, the last until {_moment(found.since)}" if found.leases else "none before"
+    had = f"{len(found.leases)} before, the last until {moment(found.since)}" if found.leases else "none before"
     return [
-        f"has waited for {_gpus(found.gpus)} since {_moment(found.since)} "
+        f"has waited for {counted(found.gpus, 'GPU')} since {moment(found.since)} "
         f"({_span(found.time - (found.since or 0))}): {why}",
         _owed(found), _before(found), f"its lease: none now, {had}", f"expected: {_expected(found)}",
     ]  # fmt: skip
@@ -46,29 +47,29 @@ def _runs(found: Explanation) -> list[str]:
     if found.lease_end is None:
         ends, then = "lasts until the job ends", "it keeps its GPUs"
     else:
-        ends = f"ends at {_moment(found.lease_end)}, {_in(found.lease_end, found)}"
+        ends = f"ends at {moment(found.lease_end)}, {_in(found.lease_end, found)}"
         if found.lost is None:
-            then = f"its lease is renewed at {_moment(found.granted)}{_IF}"
+            then = f"its lease is renewed at {moment(found.granted)}{_IF}"
         else:
-            then = f"it loses its GPUs at {_moment(found.lost)} and gets {_expected(found)}"
+            then = f"it loses its GPUs at {moment(found.lost)} and gets {_expected(found)}"
     return [
-        f"has run on {_gpus(found.gpus)} since {_moment(found.since)}, lease {last}", _owed(found), _before(found),
-        f"its lease: {ends}", f"expected: {then}",
+        f"has run on {counted(found.gpus, 'GPU')} since {moment(found.since)}, lease {last}",
+        _owed(found), _before(found), f"its lease: {ends}", f"expected: {then}",
     ]  # fmt: skip
 
 
 def _ended(found: Explanation) -> list[str]:
     first, last = found.leases[0], found.leases[-1]
     has_run = last.outcome == "ended"
-    when = f"ended at {_moment(last.over)}, in lease {last.number}" if has_run else "ended while it waited"
+    when = f"ended at {moment(last.over)}, in lease {last.number}" if has_run else "ended while it waited"
     held = sum(one.over - one.granted for one in found.leases)
     waited = max(0.0, last.over - first.submitted - held)
     named = found.leases[-NAMED:]
-    times = [(one, _moment(one.granted), _moment(one.over)) for one in named]
+    times = [(one, moment(one.granted), moment(one.over)) for one in named]
     listed = "; ".join(f"{one.number} from {begin} to {end}, {one.outcome}" for one, begin, end in times)
     before = f"{len(found.leases) - len(named)} before, " if len(named) < len(found.leases) else ""
     return [
-        f"has {when}: it had {_gpus(found.gpus)}",
+        f"has {when}: it had {counted(found.gpus, 'GPU')}",
         f"had: {held * found.gpus / HOUR:.2f} GPU-h in {counted(len(found.leases), 'lease')}; {_tenant(found)}",
         f"waited: {_span(first.granted - first.submitted)} before its first lease, {_span(waited)} in all",
         f"its leases: {before}{listed}",
@@ -93,7 +94,7 @@ def _part(balance: Balance | None) -> str:
 def _before(found: Explanation) -> str:
     named = ", ".join(f"{one.job} of {one.tenant}" for one in found.ahead[:NAMED])
     more = f" and {len(found.ahead) - NAMED} more" if len(found.ahead) > NAMED else ""
-    gpus = _gpus(sum(one.gpus for one in found.ahead))
+    gpus = counted(sum(one.gpus for one in found.ahead), "GPU")
     what = f"{counted(len(found.ahead), 'waiting job')} with {gpus}: {named}{more}" if found.ahead else "no waiting job"
     return f"ahead of it: {what}; {counted(found.renewals, 'lease')} of other jobs renewed before then"
 
@@ -107,26 +108,18 @@ def _expected(found: Explanation) -> str:
         lease = f"{number} when" if found.comes else "no lease before"
         return f"{lease} {jobs} ended, if the jobs that have run longest end first; no lease ends by itself"
     if not found.comes:
-        return f"no lease until {_moment(found.until)}, where the forecast ends{_IF}"
+        return f"no lease until {moment(found.until)}, where the forecast ends{_IF}"
     earliest = " at the earliest" if found.kept else ""
-    return f"{number}{earliest} at {_moment(found.granted)}, {_in(found.granted, found)}{_IF}"
+    return f"{number}{earliest} at {moment(found.granted)}, {_in(found.granted, found)}{_IF}"
 
 
-def _in(moment: float | None, found: Explanation) -> str:
+def _in(at: float | None, found: Explanation) -> str:
     """Format a moment relative to the time of looking."""
-    left = (moment or 0.0) - found.time - found.age
+    left = (at or 0.0) - found.time - found.age
     return f"in {_span(left)}" if left >= 0 else f"{_span(-left)} ago"
-
-
-def _gpus(number: int) -> str:
-    return counted(number, "GPU")
 
 
 def _span(seconds: float) -> str:
     """Format a duration in a unit in which it has at least two digits."""
     unit, name = next(((u, n) for u, n in ((HOUR, "h"), (60.0, "min")) if seconds >= 2 * u), (1.0, "s"))
     return f"{seconds / unit:.0f} {name}" if unit == 1 else f"{seconds / unit:.1f} {name}"
-
-
-def _moment(seconds: float | None) -> str:
-    return "?" if seconds is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))

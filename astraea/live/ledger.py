@@ -13,8 +13,8 @@ import json
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,19 +22,14 @@ import numpy as np
 
 from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE
 from astraea.core.errors import InputError
-from astraea.live import layout
-from astraea.live.layout import KEYS, OF_JOB
-from astraea.live.state import AccountsState, AdmittedJob, Lease, State
+from astraea.live.state import KEYS, OF_JOB, AccountsState, AdmittedJob, Lease, State, check, prepare, transaction
 
 _COME_AND_GO: Final = ("job", "tenant", "share", "kept", "ended")
 """Tables whose rows can disappear: jobs end, and with them classes of shares and reasons."""
 
 
 class Ledger:
-    """The file of the state; `InputError` if it cannot be opened, or is not such a file.
-
-    A new file is readable by its owner only. The mode of an existing file is kept.
-    """
+    """The file of the state; `InputError` if it cannot be opened, or is not such a file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -44,7 +39,7 @@ class Ledger:
             os.close(_private(path))
             self._db = sqlite3.connect(path, timeout=10, isolation_level=None)
             try:
-                layout.prepare(self._db, path)
+                prepare(self._db, path)
                 self._db.execute("pragma synchronous = full")
             except BaseException:
                 self._db.close()
@@ -58,18 +53,16 @@ class Ledger:
 
     def read(self) -> State | None:
         """Return the last round that was written, None if there is none; `InputError` if the file is damaged."""
-        found = read_state(self._db)
+        with _reading(self.path):
+            found = read_state(self._db)
         if found is not None:
             self._written = _rows(found, 0)
         return found
 
     def write(self, state: State, over: Iterable[Lease] = ()) -> None:
-        """Write a round in one transaction: the rows that changed, and the leases that have ended since the last round.
-
-        After an `sqlite3.Error` the file is unchanged, and the next call writes all that is missing.
-        """
+        """Write changed rows and leases that are over in one transaction; an `sqlite3.Error` changes nothing."""
         wanted = _rows(state, max((hour for hour, _ in self._written.get("hour", ())), default=0))
-        with layout.transaction(self._db):
+        with transaction(self._db):
             for name, rows in wanted.items():
                 before = self._written.get(name, {})
                 changed = [row for key, row in rows.items() if before.get(key) != row]
@@ -104,10 +97,7 @@ class Ledger:
 
 
 def lock(path: Path) -> Any:
-    """Lock the state for this process; the lock ends with the process.
-
-    If another coordinator has it, `InputError` names its process id.
-    """
+    """Lock the state until this process ends; if another coordinator has it, `InputError` names its process id."""
     name = path.with_name(path.name + ".lock")
     try:
         name.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -132,26 +122,28 @@ def _private(path: Path, flags: int = 0) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | flags, stat.S_IRUSR | stat.S_IWUSR)
 
 
-def open_to_read(path: Path) -> sqlite3.Connection:
-    """Open the file read-only, as of one moment; `InputError` if it does not exist."""
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Raise `InputError` in place of the errors that a damaged file causes."""
+    try:
+        yield
+    except (sqlite3.Error, ValueError, TypeError, IndexError, OverflowError) as err:
+        raise InputError(f"{path}: cannot be read and may be damaged ({err})") from None
+
+
+@contextmanager
+def open_to_read(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the file read-only, as of one moment; `InputError` if it does not exist, or is damaged."""
     if not path.is_file():
         raise InputError(f"{path}: there is no state yet; has the coordinator run?")
     is_written = path.with_name(f"{path.name}-wal").exists()  # if not, SQLite would create files
-    try:
-        mode = "mode=ro" if is_written else "immutable=1"
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=10)
-        try:
-            db.execute("begin")
-            layout.check(db, path)
-        except BaseException:
-            db.close()
-            raise
-        return db
-    except sqlite3.Error as err:
-        raise InputError(f"{path}: cannot be read ({err})") from None
+    uri = f"{path.absolute().as_uri()}?{'mode=ro' if is_written else 'immutable=1'}"
+    with _reading(path), closing(sqlite3.connect(uri, uri=True, timeout=10)) as db:
+        db.execute("begin")
+        check(db, path)
+        yield db
 
 
-@layout.readable
 def read_state(db: sqlite3.Connection) -> State | None:
     """Return the last round in the file; None if there is none."""
     rows = _all(db, "clock")
@@ -168,7 +160,7 @@ def read_state(db: sqlite3.Connection) -> State | None:
     for k, name in enumerate(OF_JOB):
         for table in (job, private):
             if name in (table.dtype.names or ()):
-                table[name] = _numbers(row[4 + k] for row in jobs)
+                table[name] = [row[4 + k] for row in jobs]
     first = min((row[0] for row in hours), default=0)
     n_hours = 1 + max((row[0] for row in hours), default=-1)
     timeline = np.zeros((n_hours - first, len(names)), TIMELINE).view(np.recarray)
@@ -197,25 +189,21 @@ def read_state(db: sqlite3.Connection) -> State | None:
                  dict(_all(db, "kept")), {lease.job: lease for lease in map(Lease._make, stopped)})  # fmt: skip
 
 
-@layout.readable
 def failures(db: sqlite3.Connection) -> tuple[int, float, str]:
     """Return the number of failed rounds, the time of the last one [s since 1970], and its reason."""
     return next(((n, time, what) for _, n, time, what in _all(db, "failure")), (0, 0.0, ""))
 
 
-@layout.readable
 def rounds_had(db: sqlite3.Connection) -> tuple[int, float, float]:
     """Return the number of rounds, the time that they took together, and that of the last one [s]."""
     return next(((n, seconds, last) for _, n, seconds, last in _all(db, "round")), (0, 0.0, 0.0))
 
 
-@layout.readable
 def all_leases(db: sqlite3.Connection) -> list[Lease]:
     """Return every lease, in the order in which they were granted."""
     return [Lease(*row) for row in db.execute("select * from lease order by granted, serial")]
 
 
-@layout.readable
 def leases_of(db: sqlite3.Connection, job: str) -> list[Lease]:
     """Return every lease of the last job with this id, in the order in which they were granted."""
     found = [Lease(*row) for row in db.execute("select * from lease where job = ? order by serial", (job,))]
@@ -260,12 +248,8 @@ def _all(db: sqlite3.Connection, name: str) -> list[tuple[Any, ...]]:
 def _table(dtype: np.dtype[Any], rows: Sequence[Sequence[Any]]) -> Any:
     made = np.zeros(len(rows), dtype).view(np.recarray)
     for k, name in enumerate(dtype.names or ()):
-        made[name] = _numbers(row[k] for row in rows)
+        made[name] = [row[k] for row in rows]  # SQLite stores no NaN; None becomes one
     return made
-
-
-def _numbers(column: Iterable[Any]) -> list[Any]:
-    return [np.nan if value is None else value for value in column]  # SQLite stores no NaN
 
 
 def _values(column: Any) -> list[Any]:

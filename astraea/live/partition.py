@@ -79,10 +79,6 @@ class Partition:
         """Return whether a job belongs to these partitions, or may come to."""
         return not set(self.names).isdisjoint(job.partitions)
 
-    def look_back(self) -> None:
-        """Note that from now until the next round jobs may come and go unseen."""
-        self.unseen = min(self.unseen, self.epoch + self.accounts.now)
-
     def tenant(self, job: Job | Run) -> str:
         """Return the tenant of a job."""
         return tenant_of(job, self.config)
@@ -115,11 +111,8 @@ class Partition:
         return job.state == "FAILED" and job.requeues and lease is not None and booted > lease.ends
 
     def charge_stopped(self, jobs: Mapping[str, Job], runs: Mapping[str, Sequence[Run]], booted: float) -> None:
-        """Charge jobs that have lost their lease for as long as they hold their GPUs.
-
-        If slurmctld was restarted since then, at `booted` [s since 1970], it may have forgotten that they were stopped;
-        the runs of the accounting (`runs`) then show it.
-        """
+        """Charge jobs that have lost their lease for as long as they hold their GPUs; `booted` is as in `Snapshot`."""
+        # a slurmctld that was restarted may have forgotten that they were stopped; the runs of the accounting show it
         for id, lease in list(self.stopped.items()):
             job = jobs.get(id)
             is_on = job is not None and job.state in ON_GPUS and id not in self.leases

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from astraea.core.units import DAY
 from astraea.forecast.moment import ASKED, COLUMNS, Held, Moment, tenant_of
 from astraea.forecast.wish import Wish
 from astraea.live.answers import FINISHED, ON_GPUS, Job, Node, SlurmError, jobs_of, nodes_of
+from astraea.live.partition import Snapshot
 from astraea.live.slurm import Slurm
 from astraea.traces.readers.table import read_json
 from astraea.traces.trace import Trace
@@ -27,26 +28,18 @@ _TURN: Final = ("Resources", "Priority", "None", "")
 """Reasons of jobs that only wait for their turn."""
 
 
-class Answers(NamedTuple):
-    """The answers of Slurm."""
-
-    jobs: list[Job]
-    nodes: list[Node]
-    now: float  #: time of the answers, in seconds since 1970
-
-
-def ask(days: int = 7) -> tuple[Answers, str]:
+def ask(days: int = 7) -> tuple[Snapshot, str]:
     """Query the Slurm of this machine, and its accounting for the last days; `InputError` if one of them fails."""
     try:
         names = {place.partition for place in Slurm("").places() if place.has_gpus}
         slurm = Slurm(",".join(sorted(names)))
         jobs, nodes, now = slurm.jobs(), slurm.nodes(), time.time()
-        return Answers(jobs, nodes, now), slurm.history(now - days * DAY)
+        return Snapshot(now, jobs, nodes), slurm.history(now - days * DAY)
     except SlurmError as err:
         raise InputError(str(err)) from None
 
 
-def read(jobs: Path, nodes: Path) -> Answers:
+def read(jobs: Path, nodes: Path) -> Snapshot:
     """Read ``squeue --json --states=all`` and ``scontrol show nodes --json``; their latest time counts as now."""
     try:
         found = jobs_of(read_json(jobs))
@@ -59,22 +52,24 @@ def read(jobs: Path, nodes: Path) -> Answers:
     except (SlurmError, LookupError, TypeError) as err:
         raise InputError(f"{nodes}: expected the output of scontrol show nodes --json ({err})") from None
     began = (max(job.submit, job.start) for job in found if job.state in (*ON_GPUS, *FINISHED))
-    return Answers(found, there, max(began, default=0.0))
+    return Snapshot(max(began, default=0.0), found, there)
 
 
-def queue_now(answers: Answers, wish: Wish, policy: Policy, history: Trace | None = None) -> Moment:
-    """Return the queue as Slurm showed it.
+def queue_now(answers: Snapshot, wish: Wish, policy: Policy, history: Trace | None = None) -> Moment:
+    """Return the queue as Slurm showed it, without jobs that are held or wait for anything but their turn.
 
-    Priorities are those that Slurm shows, and do not change. Jobs that are held, or wait for anything but their turn,
-    count as absent. `history` is a log of earlier jobs, with dates. `InputError` if the partition or account does not
-    exist.
+    Priorities do not change. `history` is a log of earlier jobs. `InputError` if partition or account does not exist.
     """
     now, jobs = answers.now, [job for job in answers.jobs if job.demand > 0]
     nodes = [node for node in answers.nodes if node.gpus > 0]
     if not any(node.is_usable for node in nodes):
         raise InputError("no node with GPUs can be used now")
     cluster = Cluster.of([node.gpus if node.is_usable else 0 for node in nodes])
-    there = [(job, _held(job, nodes)) for job in jobs if job.state in ON_GPUS]
+    place = {node.name: k for k, node in enumerate(nodes) if node.is_usable}
+    there: list[tuple[Job, Held]] = [
+        (job, [(place[name], gpus) for name, gpus in job.on_nodes.items() if name in place and gpus])
+        for job in jobs if job.state in ON_GPUS
+    ]  # fmt: skip
     there = [(job, held) for job, held in there if held or not job.on_nodes]  # not those on nodes that are down
     running = [job._replace(demand=sum(gpus for _, gpus in held) or job.demand) for job, held in there]
     waiting = sorted((job for job in jobs if _waits(job)), key=lambda job: (job.submit, job.id))
@@ -181,9 +176,3 @@ def _rules(jobs: pd.DataFrame, nodes: Sequence[Node], cluster: Cluster, known: S
         partition_nodes=inside,
         bonus=priority,
     )
-
-
-def _held(job: Job, nodes: Sequence[Node]) -> Held:
-    """Return the GPUs of a running job on usable nodes."""
-    place = {node.name: k for k, node in enumerate(nodes) if node.is_usable}
-    return [(place[name], gpus) for name, gpus in job.on_nodes.items() if name in place and gpus]

@@ -243,7 +243,7 @@ class Rounds(Partition):
     def _standing(self, job: Job) -> str:
         """Return how a job and its tenant compare with their fair shares, the numbers that most policies use."""
         tenant = self.tenant(job)
-        standing = ((tenant, self.accounts.rho(tenant)), ("the job", self.accounts.rho_of_job(job.id)))
+        standing = ((tenant, self.accounts.balance(tenant).rho), ("the job", self.accounts.balance_of_job(job.id).rho))
         return ", ".join(
             f"{who} {'was owed nothing yet' if math.isnan(rho) else f'has had {rho:.0%} of its fair share'}"
             for who, rho in standing

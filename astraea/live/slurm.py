@@ -8,14 +8,11 @@ Source: the manual pages of scontrol and scancel (slurm.schedmd.com).
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import re
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from astraea.live.answers import ID, Job, Node, Run, SlurmError, jobs_of, nodes_of, runs_of
@@ -34,10 +31,7 @@ class Place(NamedTuple):
 
 
 class Slurm:
-    """The Slurm of this machine; jobs of other partitions are not touched, and a program may take `patience` [s].
-
-    Several partitions are joined by commas.
-    """
+    """The Slurm of this machine, for some partitions, joined by commas; a program may take `patience` [s]."""
 
     def __init__(self, partition: str, patience: float = 20.0, signal: str = "USR1") -> None:
         self.partition, self.patience, self.signal = partition, patience, signal
@@ -78,17 +72,14 @@ class Slurm:
         return self._run("sacct", "-a", "-X", "-P", "--duplicates", f"--starttime={day}", f"--format={fields}")
 
     def boot(self) -> float:
-        """Return the start time of slurmctld, or when another controller first took its place, in seconds since 1970.
-
-        The BOOT_TIME of a backup controller is that of its process, not the time at which it took over.
-        """
+        """Return the start time of slurmctld, or when another controller first took its place [s since 1970]."""
         text = self._run("scontrol", "show", "config", SLURM_TIME_FORMAT="%s")
         found = re.search(r"^BOOT_TIME\s*=\s*(\d+)\s*$", text, re.MULTILINE)
         if found is None:
             raise SlurmError("scontrol show config: no BOOT_TIME")
         states = re.findall(r"^Slurmctld\(.+\) at .+ is (UP|DOWN)$", text, re.MULTILINE)
         controller = states.index("UP") if "UP" in states else 0  # the first one that is up answers
-        if controller != self._controller:
+        if controller != self._controller:  # its BOOT_TIME is that of its process
             self._controller, self._taken_over = controller, time.time()
         return max(float(found[1]), self._taken_over)
 
@@ -111,23 +102,18 @@ class Slurm:
         self._run("scontrol", "hold", self._id(id))
 
     def release(self, job: Job, rank: int) -> None:
-        """Let a held job start; among jobs that wait for GPUs the smallest `rank` goes first.
-
-        `StartTime` spares a requeued job the wait until its old credential expires, 121 s by default. A job that also
-        names other partitions gets its lease in ours only.
-        """
+        """Let a held job start, in our partitions only; among jobs that wait the smallest `rank` goes first."""
         ours = [name for name in self.partition.split(",") if name in job.partitions]
         if len(ours) < len(job.partitions):
             self._run("scontrol", "update", f"JobId={self._id(job.id)}", f"Partition={','.join(ours)}")
         self._run("scontrol", "release", self._id(job.id))
+        # StartTime spares a requeued job the wait until its old credential expires, 121 s by default
         words = [f"Priority={HIGHEST - rank % 1_000_000_000}"] + ["StartTime=now"] * (job.restarts > 0)
         self._run("scontrol", "update", f"JobId={self._id(job.id)}", *words)
 
     def requeue(self, id: str, *, is_over: bool = False) -> None:
-        """Stop a running job and hold it; Slurm sends SIGTERM, and SIGKILL after its KillWait.
-
-        `Incomplete`, omitted with `is_over`, spares a job that has just ended: without it Slurm would run it again.
-        """
+        """Stop a running job and hold it; Slurm sends SIGTERM, and SIGKILL after its KillWait."""
+        # Incomplete spares a job that has just ended: without it Slurm would run it again
         self._run("scontrol", "requeuehold", *["Incomplete"] * (not is_over), self._id(id))
 
     def warn(self, job: Job) -> None:
@@ -162,13 +148,3 @@ class Slurm:
             said = (done.stderr or done.stdout).strip().partition("\n")[0][:200]
             raise SlurmError(f"{' '.join(command[:3])}: {said or f'ended with {done.returncode}'}")
         return done.stdout
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """Disable garbage collection: a long queue is a million objects, which it would scan again and again."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()

@@ -1,9 +1,16 @@
-"""State of the accounts that is kept from one round to the next, and from one coordinator to the next."""
+"""State that is kept from one round to the next and from one coordinator to the next, and the tables of its file.
+
+The version of the tables is a digest of their columns.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -13,6 +20,7 @@ import pandas as pd
 
 from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE, Records, records
 from astraea.cluster.policy import Policy
+from astraea.core.errors import InputError
 from astraea.core.units import DAY, HOUR
 from astraea.traces.columns import MAX_TIME
 from astraea.traces.trace import Trace
@@ -65,6 +73,23 @@ def empty_accounts(policy: Policy) -> AccountsState:
     )  # fmt: skip
 
 
+class Balance(NamedTuple):
+    """GPU-time of a job or a tenant up to the last round [GPU-s]."""
+
+    attained: float
+    owed: float
+
+    @property
+    def rho(self) -> float:
+        """Attained over owed; NaN if nothing was owed."""
+        return self.attained / self.owed if self.owed > 0 else math.nan
+
+    @property
+    def in_hours(self) -> Balance:
+        """The same in GPU-h."""
+        return Balance(self.attained / HOUR, self.owed / HOUR)
+
+
 class Lease(NamedTuple):
     """A lease; times are seconds since 1970, 0 if not reached."""
 
@@ -97,14 +122,11 @@ class State(NamedTuple):
 
 
 def trace_of(admitted: Sequence[AdmittedJob], tenants: Iterable[str], weights: Mapping[str, float]) -> Trace:
-    """Return the jobs as a trace for the simulator, with unknown running times; `tenants` came earlier.
-
-    Submission times count from the first one, so that tables do not grow with the age of the accounts.
-    """
+    """Return the jobs as a trace for the simulator, with unknown running times; `tenants` came earlier."""
     names = {*tenants, *(m.tenant for m in admitted)} - {NOBODY}
     shares = dict(weights) or dict.fromkeys(sorted(names) or [NOBODY], 1.0)
     nobody = AdmittedJob("-", next(iter(shares)), "-", 1, 0.0)  # a trace needs a job
-    first = min((m.submit_time for m in admitted), default=0.0)
+    first = min((m.submit_time for m in admitted), default=0.0)  # so that tables do not grow with the accounts' age
     table = [*(m._replace(submit_time=m.submit_time - first) for m in admitted), nobody]
     jobs = pd.DataFrame(table, columns=list(AdmittedJob._fields)).rename(columns={"id": "job_id"})
     trace = Trace.from_frame(jobs.assign(duration=MAX_TIME), name="the cluster", weights=shares)
@@ -115,3 +137,77 @@ def hours_stored(policy: Policy) -> int:
     """Return how many of the last hours a policy may ask for."""
     times = [value for value in policy.parameters.values() if math.isfinite(value)]
     return math.ceil(max([MONTH, *times]) / HOUR) + 2
+
+
+OF_JOB: Final = tuple(dict.fromkeys((*(JOB.names or ()), *(PRIVATE_JOB.names or ()))))
+"""Columns of a job that are fields of the simulator's records."""
+
+COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+    "clock": ("id", "epoch", "serial", *(CLOCK.names or ())),
+    "job": ("id", "owner", "user", "memory", *OF_JOB),
+    "tenant": ("name", "memory", *(TENANT.names or ())),
+    "share": ("tenant", *(SHARE.names or ())),
+    "hour": ("hour", "tenant", *(TIMELINE.names or ())),
+    "lease": Lease._fields,
+    "failure": ("id", "rounds", "time", "what"),
+    "round": ("id", "rounds", "seconds", "last"),
+    "kept": ("job", "why"),
+    "ended": ("job", "time"),
+}
+KEYS: Final[dict[str, tuple[str, ...]]] = {
+    "clock": ("id",), "job": ("id",), "tenant": ("name",), "share": ("tenant", "demand", "weight"),
+    "hour": ("hour", "tenant"), "lease": ("serial",), "failure": ("id",), "round": ("id",), "kept": ("job",),
+    "ended": ("job",),
+}  # fmt: skip
+_WHOLE: Final = ("clock", "lease", "failure", "round")
+"""Tables whose key is an integer."""
+
+
+def version() -> int:
+    """Return a digest of all tables, columns and keys, from 2 to 2**31 - 1, for ``user_version``."""
+    kinds = [(dtype[name].str, name) for dtype in (CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE)
+             for name in dtype.names or ()]  # fmt: skip
+    said = repr((COLUMNS, KEYS, kinds)).encode()
+    return int.from_bytes(hashlib.sha256(said).digest()[:4]) % (2**31 - 2) + 2
+
+
+def prepare(db: sqlite3.Connection, path: Path) -> None:
+    """Create the tables of a new file; refuse a file with another layout and leave it unchanged."""
+    if check(db, path):
+        return
+    db.execute("pragma journal_mode = wal")
+    with transaction(db):
+        for name in COLUMNS:
+            columns = ", ".join(f'"{column}"' for column in COLUMNS[name])
+            keys = ", ".join(f'"{key}"' for key in KEYS[name])
+            if name in _WHOLE:
+                columns = columns.replace(keys, f"{keys} integer primary key")
+            else:
+                columns = f"{columns}, primary key ({keys})"
+            db.execute(f"create table {name} ({columns})")
+        db.execute("create index running on lease (job) where outcome = 'running'")
+        db.execute(f"pragma user_version = {version()}")
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """Run the body of the ``with`` as one transaction: all of it or nothing takes effect."""
+    db.execute("begin immediate")
+    try:
+        yield
+        db.execute("commit")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("rollback")
+        raise
+
+
+def check(db: sqlite3.Connection, path: Path) -> bool:
+    """Return whether there are tables; refuse a file with another layout and say what to do with it."""
+    (found,) = db.execute("pragma user_version").fetchone()
+    if found not in (0, version()):
+        raise InputError(
+            f"{path}: the state has layout {found}, expected {version()}; use the version of Astraea that wrote it, "
+            "or move the file away to start with an empty state"
+        )
+    return bool(found)

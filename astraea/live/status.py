@@ -1,6 +1,8 @@
 """Status from the coordinator's state: tenants, leases, waiting jobs, and whose lease ends next. Slurm is not queried.
 
 All numbers are those of the last round, except its age and the time left of leases, which are as of now.
+
+Source: Prometheus, Exposition formats, text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats).
 """
 
 from __future__ import annotations
@@ -8,13 +10,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from typing import Any, Final, NamedTuple
 
-from astraea.cluster.engine import accounting
 from astraea.cluster.engine.state import PENDING
 from astraea.core.errors import InputError
-from astraea.core.text import printable
+from astraea.core.text import labels_text, printable
 from astraea.core.units import HOUR
 from astraea.live.accounts import Accounts
 from astraea.live.config import Config
@@ -26,6 +26,28 @@ LATE: Final = 3
 
 FIRST: Final = 10
 """Number of waiting jobs that are listed."""
+
+
+METRICS: Final = {
+    "astraea_info": ("gauge", "Always 1; the labels give the partition and its policy."),
+    "astraea_gpus": ("gauge", "GPUs of the partition, including those that cannot be used now."),
+    "astraea_free_gpus": ("gauge", "GPUs available for leases: on nodes that are up, and held by no job."),
+    "astraea_leases": ("gauge", "Running leases."),
+    "astraea_last_round_timestamp_seconds": ("gauge", "Time of the last round, seconds since 1970."),
+    "astraea_round_seconds": ("gauge", "Duration of the last round, including its commands to Slurm."),
+    "astraea_rounds_total": ("counter", "Number of rounds."),
+    "astraea_rounds_seconds_total": ("counter", "Total duration of all rounds."),
+    "astraea_rounds_failed_total": ("counter", "Rounds that failed because of an error in the coordinator."),
+    "astraea_tenant_weight": ("gauge", "Share of the tenant."),
+    "astraea_tenant_quota_gpus": ("gauge", "Current quota of the tenant."),
+    "astraea_tenant_held_gpus": ("gauge", "GPUs that the tenant holds under leases."),
+    "astraea_tenant_waiting_gpus": ("gauge", "GPUs that the tenant's waiting jobs ask for."),
+    "astraea_tenant_waiting_jobs": ("gauge", "Waiting jobs of the tenant."),
+    "astraea_tenant_longest_wait_seconds": ("gauge", "Longest wait among the tenant's waiting jobs, 0 if none."),
+    "astraea_tenant_attained_gpu_seconds": ("gauge", "GPU-time of the tenant; falls if a lease is refunded."),
+    "astraea_tenant_owed_gpu_seconds": ("gauge", "GPU-time owed to the tenant over the same time."),
+}
+"""Type and meaning of each metric for Prometheus."""
 
 
 class TenantStanding(NamedTuple):
@@ -86,31 +108,26 @@ class Status(NamedTuple):
 
 
 def status(config: Config, now: float | None = None) -> Status:
-    """Read the state at `now` [s since 1970], by default the time of this call.
-
-    `InputError` if there is no state, if it is empty, or if it cannot be read.
-    """
-    with closing(open_to_read(config.state)) as db:
+    """Read the state at `now` [s since 1970], by default the time of this call; `InputError` if there is none."""
+    with open_to_read(config.state) as db:
         state, failed, had = read_state(db), failures(db), rounds_had(db)
     if state is None:
         raise InputError(f"{config.state}: no round has been written yet")
     now = time.time() if now is None else now
     saved = state.accounts
     accounts = Accounts(config.policy, config.interval, int(saved.clock[0].gpus), config.weights, saved)
-    view, last = accounts.view, accounts.now
     waiting = [accounts.job(id) for id in accounts.ids(PENDING)]
     tenants = []
     for t, name in enumerate(accounts.trace.tenants):
-        row = view.tenant[t]
+        row, balance = accounts.view.tenant[t], accounts.balance(name)
         demands = [member.demand for member in waiting if member.tenant == name]
-        attained, owed = (f(view, t, last) / HOUR for f in (accounting.tenant_alloc, accounting.tenant_fair))
         if name != NOBODY:
             tenants.append(TenantStanding(
-                name, float(row.weight), float(row.quota), int(row.held), sum(demands), len(demands), float(attained),
-                float(owed), accounts.rho(name),
+                name, float(row.weight), float(row.quota), int(row.held), sum(demands), len(demands),
+                *balance.in_hours, balance.rho,
             ))  # fmt: skip
     leases = [RunningLease(x.job, x.tenant, x.demand, x.number, x.ends - now) for x in state.leases.values()]
-    round_time = state.epoch + last
+    round_time = state.epoch + accounts.now
     return Status(
         time=round_time,
         age=now - round_time,
@@ -124,7 +141,7 @@ def status(config: Config, now: float | None = None) -> Status:
         tenants=tuple(tenants),
         leases=tuple(sorted(leases, key=lambda lease: lease.left)),
         waiting=tuple(
-            WaitingJob(member.id, member.tenant, member.demand, float(accounts.rho_of_job(member.id)),
+            WaitingJob(member.id, member.tenant, member.demand, accounts.balance_of_job(member.id).rho,
                        round_time - state.epoch - float(accounts.row(member.id).waiting_since))
             for member in sorted(waiting, key=lambda member: member.submit_time)
         ),
@@ -144,13 +161,13 @@ def as_text(found: Status, most: int | None = None) -> str:
     lines = [
         f"partition {found.partition}: {held} of {found.gpus} GPUs under leases",
         f"policy {found.policy}{f': {parameters}' if parameters else ''}",
-        f"last round {_moment(found.time)}, {found.age:.0f} s ago; accounts since {_moment(found.since)}",
+        f"last round {moment(found.time)}, {found.age:.0f} s ago; accounts since {moment(found.since)}",
     ]
     if found.is_late:
         lines.append(f"WARNING: no round for {found.age:.0f} s; is the coordinator running?")
     if found.failed:
         lines.append(f"WARNING: {found.failed} round{'' if found.failed == 1 else 's'} failed, the last at "
-                     f"{_moment(found.failed_at)}: {printable(found.failure)}; see the log")  # fmt: skip
+                     f"{moment(found.failed_at)}: {printable(found.failure)}; see the log")  # fmt: skip
     lines += ["", *_table(
         ("tenant", "weight", "quota [GPU]", "held [GPU]", "waiting [GPU]", "waiting [jobs]", "attained [GPU-h]",
          "owed [GPU-h]", "rho"),
@@ -169,14 +186,44 @@ def as_text(found: Status, most: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def as_records(found: Status) -> dict[str, Any]:
-    """Return the status for a program: Slurm's names; None for values that are infinite or undefined."""
-    lists = {name: [_record(row) for row in getattr(found, name)] for name in ("tenants", "leases", "waiting")}
-    return _record(found) | lists
+def as_record(found: Any) -> Any:
+    """Return a status or an explanation for a program: None for values that are infinite or undefined."""
+    if isinstance(found, tuple):
+        fields: Any = getattr(found, "_asdict", dict)()
+        return {k: as_record(v) for k, v in fields.items()} if fields else [as_record(v) for v in found]
+    return None if isinstance(found, float) and not math.isfinite(found) else found
 
 
-def _record(row: Any) -> dict[str, Any]:
-    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row._asdict().items()}
+def as_prometheus(found: Status) -> str:
+    """Format the status for the textfile collector of Prometheus; every sample has the label `partition`."""
+    whole = {"partition": found.partition}
+    rows: dict[str, list[tuple[dict[str, str], float]]] = {
+        "astraea_info": [(whole | {"policy": found.policy}, 1)],
+        "astraea_gpus": [(whole, found.gpus)],
+        "astraea_free_gpus": [(whole, found.free)],
+        "astraea_leases": [(whole, len(found.leases))],
+        "astraea_last_round_timestamp_seconds": [(whole, found.time)],
+        "astraea_round_seconds": [(whole, found.round_seconds)],
+        "astraea_rounds_total": [(whole, found.rounds)],
+        "astraea_rounds_seconds_total": [(whole, found.rounds_seconds)],
+        "astraea_rounds_failed_total": [(whole, found.failed)],
+    }
+    waited: dict[str, float] = {}
+    for job in found.waiting:
+        waited[job.tenant] = max(job.waited, waited.get(job.tenant, 0.0))
+    for x in found.tenants:
+        values = {
+            "weight": x.weight, "quota_gpus": x.quota, "held_gpus": x.held, "waiting_gpus": x.waiting,
+            "waiting_jobs": x.waiting_jobs, "longest_wait_seconds": waited.get(x.tenant, 0.0),
+            "attained_gpu_seconds": x.attained * HOUR, "owed_gpu_seconds": x.owed * HOUR,
+        }  # fmt: skip
+        for name, value in values.items():
+            rows.setdefault(f"astraea_tenant_{name}", []).append((whole | {"tenant": x.tenant}, value))
+    lines: list[str] = []
+    for name, (kind, meaning) in METRICS.items():
+        lines += [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
+        lines += [f"{name}{labels_text(labels)} {float(value)!r}" for labels, value in rows.get(name, ())]
+    return "\n".join(lines) + "\n"
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
@@ -204,5 +251,6 @@ def _heading(rows: Sequence[Any], listed: Sequence[Any], what: str, order: str) 
     return f"{len(rows)} {what}{'' if len(rows) == 1 else 's'}, {order}{first}"
 
 
-def _moment(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+def moment(seconds: float | None) -> str:
+    """Format seconds since 1970 as local time; "?" if None."""
+    return "?" if seconds is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))

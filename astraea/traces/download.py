@@ -27,10 +27,7 @@ ATTEMPTS: Final = 3
 
 
 def fetch(name: str, folder: str | Path = RAW) -> Path:
-    """Download one of `SOURCES` into `folder/name`, unless it is already there, complete and unchanged.
-
-    `InputError` if the name, the server, the content or the disk fails; nothing is left behind.
-    """
+    """Download one of `SOURCES` into `folder/name`, unless it is there and complete; else nothing is left behind."""
     if name not in SOURCES:
         raise InputError(f"unknown workload {name!r}; expected one of {', '.join(SOURCES)}")
     source, target = SOURCES[name], Path(folder) / name
@@ -89,10 +86,7 @@ def _download(name: str, url: str, file: File, folder: Path) -> Path:
 
 
 def unpack(archive: Path, folder: Path, keep: Sequence[str]) -> None:
-    """Extract the files with these names, or patterns, from a zip or tar archive, without its top folder.
-
-    `InputError` if it is damaged, has a link or device with such a name, or any path that is absolute or goes up.
-    """
+    """Extract the files with these names or patterns, and nothing unsafe, without the top folder of the archive."""
 
     def place(member: str) -> str:
         parts = PurePosixPath(member).parts

@@ -55,11 +55,8 @@ def named_trace(
 
 
 def _part(trace: Trace, start: int, end: int, ties: Sequence[Sequence[int]]) -> Trace:
-    """Return the jobs from second `start` until before `end`: `w2`, the input of the authors' program for ASTRAEA.
-
-    A third of its sharing losses depend on the order of jobs submitted in the same second, which the files do not give:
-    `ties` is the order in the program's input.
-    """
+    """Return the jobs from second `start` until before `end`: `w2`, the input of the authors' program for ASTRAEA."""
+    # a third of its sharing losses depend on the order of jobs of the same second, which only the program's input gives
     order = np.lexsort((trace.tenant, trace.submit_time))
     begin = int(np.searchsorted(trace.submit_time[order], start))
     for first, *tied in ties:
@@ -69,10 +66,7 @@ def _part(trace: Trace, start: int, end: int, ties: Sequence[Sequence[int]]) -> 
 
 
 def workload_path(source: str | Path) -> Path | None:
-    """Return the path of a real workload, `source` as in `named_trace`; None for a synthetic one.
-
-    Downloads are looked up in the working folder and in the checkout; `InputError` if the workload is not there.
-    """
+    """Return the path of a real workload, `source` as in `named_trace`; None for a synthetic one."""
     text = str(source)
     if Path(text).exists():
         return Path(text).resolve()

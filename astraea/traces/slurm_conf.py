@@ -1,7 +1,8 @@
-"""Slurm's configuration: ``slurm.conf`` with its included files, or the output of ``scontrol show``.
+"""Slurm's configuration: ``slurm.conf``, the output of ``scontrol show``, and accounts and qualities of service.
 
-``scontrol show config``, ``show nodes`` and ``show partition`` can be read. Source: the manual pages of slurm.conf
-and scontrol (slurm.schedmd.com/slurm.conf.html). Names are case-insensitive and are stored in lower case.
+``scontrol show config``, ``show nodes`` and ``show partition`` can be read, and for accounts ``sacctmgr dump``, ``show
+assoc tree|qos -P`` and ``sshare -P -a``. Source: the manual pages of slurm.conf, scontrol, sacctmgr and sshare
+(slurm.schedmd.com). Names are case-insensitive and are stored in lower case, without blanks: ``grptres``.
 """
 
 from __future__ import annotations
@@ -31,6 +32,15 @@ _TIME: Final = re.compile(r"(?:(?P<days>\d+)-)?(?P<parts>\d+(?::\d+){0,2})")
 _INCLUDES: Final = 10
 _NO_TEXT: Final = ("(null)", "n/a", "none", "")
 
+ROOT: Final = "root"
+
+_SHORT: Final = {
+    "share": "fairshare", "rawshares": "fairshare", "maxtresperuser": "maxtrespu", "maxjobsperuser": "maxjobspu",
+    "maxtresperaccount": "maxtrespa", "maxjobsperaccount": "maxjobspa", "maxtresperjob": "maxtres",
+    "parentname": "parent", "rawusage": "usage",
+}  # fmt: skip
+"""Other names of fields, and their name in `Association.fields` and `Accounts.qos`."""
+
 
 class Conf(NamedTuple):
     """Settings of a cluster by name, and the fields of its nodes, partitions and node sets by name."""
@@ -42,28 +52,43 @@ class Conf(NamedTuple):
     unread: list[str]  #: a sentence for each line that could not be read
 
 
-def read_conf(path: Path) -> Conf | None:
-    """Read a file of Slurm's configuration; None if it is something else.
+class Association(NamedTuple):
+    """An account (`user` is ""), or a user in an account, possibly in one partition only."""
 
-    Lines that cannot be read are listed in `Conf.unread`. `InputError` if the file cannot be read at all.
-    """
+    account: str
+    user: str
+    partition: str
+    parent: str  #: the account above an account; "" for the root
+    fields: Fields
+
+    @property
+    def shares(self) -> float | None:
+        """Raw shares; None for those of its parent (``fairshare=parent``)."""
+        text = self.fields.get("fairshare", "") or "1"
+        return None if text == "parent" or float(text) >= 2**31 - 1 else float(text)
+
+
+class Accounts(NamedTuple):
+    """Associations, each account before its members, and qualities of service by name."""
+
+    associations: list[Association]
+    qos: dict[str, Fields]
+    unread: list[str]  #: a sentence for each line that could not be read
+
+
+def read_conf(path: Path) -> Conf | None:
+    """Read a file of Slurm's configuration; None if it is something else."""
     text = read_text(path)
     found = Conf({}, {}, {}, {}, [])
     if re.search(r"^(Configuration data as of|\w+\s+= )", text, re.M) and not re.search("^(?i:nodename)=", text, re.M):
-        _read_shown(found, text)
+        shown = (line for line in map(_SHOWN.match, text.splitlines()) if line)
+        found.settings.update({m[1].lower(): "" if m[2].lower() in _NO_TEXT else m[2].strip() for m in shown})
     elif re.search(r"\s(CPUAlloc|TotalCPUs)=\d", text):
         for record in re.split(r"\n(?=\S)", text):
             _read_line(found, record, {}, "")
     else:
         _read_file(found, path, text, {}, 0)
     return found if len(found.settings) + len(found.nodes) + len(found.partitions) > len(found.unread) else None
-
-
-def _read_shown(found: Conf, text: str) -> None:
-    """Read ``scontrol show config``."""
-    for line in text.splitlines():
-        if shown := _SHOWN.match(line):
-            found.settings[shown[1].lower()] = "" if shown[2].lower() in _NO_TEXT else shown[2].strip()
 
 
 def _read_file(found: Conf, path: Path, text: str, defaults: dict[str, dict[str, str]], depth: int) -> None:
@@ -115,6 +140,106 @@ def _read_line(found: Conf, line: str, defaults: dict[str, dict[str, str]], wher
         table[name] = {**defaults.get(kind, {}), **table.get(name, {}), **dict(pairs[1:])}
 
 
+def read_accounts(path: Path) -> Accounts | None:
+    """Read a file of accounts or qualities of service; None if it is something else."""
+    text = read_text(path)
+    if re.search(r"^(Cluster|Account|Parent|User|QOS) - ", text, re.M):
+        return _read_dump(path, text)
+    lines = [line for line in text.splitlines() if line.strip()]
+    head = lines[0].replace("FairShare", "Factor") if "RawShares" in lines[0] else lines[0]  # sshare has both
+    names = [_field(name) for name in head.split("|")]
+    if {"account", "user", "fairshare"}.issubset(names):
+        return _read_associations(path, names, lines)
+    if {"name", "priority"}.issubset(names):
+        rows = [dict(zip(names, line.split("|"), strict=False)) for line in lines[1:]]
+        return Accounts([], {row["name"]: row for row in rows}, [])
+    return None
+
+
+def _field(name: str) -> str:
+    """Return our name of a field."""
+    short = re.sub(r"\W", "", name.lower())
+    return _SHORT.get(short, short)
+
+
+def _read_dump(path: Path, text: str) -> Accounts:
+    """Read ``sacctmgr dump``, in which the children of an account follow its line Parent."""
+    found, parent = Accounts([Association(ROOT, "", "", "", {})], {}, []), ROOT
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.removeprefix("sacctmgr: ").strip()
+        if not line or line.startswith("#"):
+            continue
+        head = re.match(r"(Cluster|Parent|Account|User|QOS) - '([^']*)'", line)
+        if head is None:
+            found.unread.append(f"{path.name}, line {number}: expected Account - 'name':..., got {printable(line)!r}")
+            continue
+        words = re.findall(r":([\w ]+)=(?:'([^']*)'|([^:']*))", line[head.end() :])
+        kind, name, fields = head[1], head[2], {_field(key): quoted or plain for key, quoted, plain in words}
+        if kind == "Parent":
+            parent = name
+        elif kind == "QOS":
+            found.qos[name] = fields
+        elif kind == "Cluster":
+            found.associations[0] = found.associations[0]._replace(fields=fields)
+        elif kind == "Account":
+            found.associations.append(Association(name, "", "", parent, fields))
+        else:
+            found.associations.append(Association(parent, name, fields.get("partition", ""), "", fields))
+    return found
+
+
+def _read_associations(path: Path, names: list[str], lines: list[str]) -> Accounts:
+    """Read ``sacctmgr show assoc tree -P`` or ``sshare -P -a``, with accounts indented by depth, or with ParentName."""
+    found, above = Accounts([], {}, []), list[tuple[int, str]]()
+    for number, line in enumerate(lines[1:], 2):
+        row = dict(zip(names, line.split("|"), strict=False))
+        if len(row) < len(names):
+            found.unread.append(f"{path.name}, line {number}: expected {len(names)} fields, got {printable(line)!r}")
+            continue
+        depth, account = len(row["account"]) - len(row["account"].lstrip()), row["account"].strip()
+        parent = row.get("parent", "").strip()
+        if not row["user"].strip():
+            while above and above[-1][0] >= depth:
+                above.pop()
+            parent = parent or (above[-1][1] if above else "" if account == ROOT else ROOT)
+            above.append((depth, account))
+        found.associations.append(
+            Association(account, row["user"].strip(), row.get("partition", "").strip(), parent, row)
+        )
+    if not found.associations:
+        raise InputError(f"{path}: there is no account in it")
+    return found
+
+
+def shares_in_the_whole(accounts: Accounts) -> dict[str, float]:
+    """Return the share of each account's users in the whole, from the shares at all levels; sums to 1."""
+    below: dict[str, list[Association]] = {}
+    for a in accounts.associations:
+        if a.account != ROOT:  # the user root is in every tree and runs nothing
+            below.setdefault(a.account if a.user else a.parent, []).append(a)
+    found: dict[str, float] = {}
+
+    def divide(account: str, part: float, above: tuple[str, ...]) -> None:
+        inside = [a for a in below.get(account, []) if a.user or a.account not in above]
+        total = sum(1.0 if a.shares is None else a.shares for a in inside)
+        if not inside or not total:
+            found[account] = found.get(account, 0.0) + part
+        for a in inside if total else ():
+            of = part * (1.0 if a.shares is None else a.shares) / total
+            if a.user:
+                found[account] = found.get(account, 0.0) + of
+            else:
+                divide(a.account, of, (*above, a.account))
+
+    divide(ROOT, 1.0, (ROOT,))
+    return found
+
+
+def is_flat(accounts: Accounts) -> bool:
+    """Return whether all accounts are right below the root, as in a file that gives no parents."""
+    return all(a.user or a.parent in ("", ROOT) for a in accounts.associations)
+
+
 def seconds(text: str, name: str, unit: float = MINUTE) -> float:
     """Read a time of Slurm [s]; a plain number is in `unit`, 0 and words such as INFINITE mean infinity.
 
@@ -134,18 +259,3 @@ def seconds(text: str, name: str, unit: float = MINUTE) -> float:
         units = {1: (unit,), 2: (MINUTE, 1), 3: (HOUR, MINUTE, 1)}[len(parts)]
         time = sum(n * u for n, u in zip(parts, units, strict=True))
     return time or float("inf")
-
-
-def resources(text: str, weights: bool = False) -> dict[str, float]:
-    """Read a list such as ``cpu=8,mem=4G,gres/gpu:a100=2``; memory in MB, weights (``CPU=0.5,Mem=0.25G``) per MB.
-
-    Names are in lower case, except those of generic resources. Entries without a number are left out.
-    """
-    units, found = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}, {}
-    for part in text.strip("'\"").split(","):
-        name, _, value = part.strip().partition("=")
-        if amount := re.fullmatch(r"(\d+(?:\.\d+)?)([KMGTP]?)", value.strip().upper()):
-            unit = units[amount[2]]
-            kind = f"gres/{name[5:]}" if name.lower().startswith("gres/") else name.lower()
-            found[kind] = float(amount[1]) / unit if weights else float(amount[1]) * unit
-    return found

@@ -34,32 +34,40 @@ GPU: Final = "gres/gpu"
 
 @lru_cache(4096)
 def count_of(tres: str, resource: str = GPU) -> int:
-    """Return the amount of a resource in a list such as ``cpu=8,gres/gpu:a100=4``; 0 if it is not there.
-
-    If the list has no total, its types are added up.
-    """
+    """Return the amount of a resource in a list such as ``cpu=8,gres/gpu:a100=4``, or the sum over its types."""
     found = {name: int(count) for name, _, count in (part.partition("=") for part in tres.split(","))
              if name.startswith(resource) and count.isascii() and count.isdecimal() and len(count) < 20}  # fmt: skip
     return found.get(resource, sum(count for name, count in found.items() if name.startswith(f"{resource}:")))
 
 
-def gpus_of(tres: str) -> int:
-    """Return the GPUs in a list of resources [GPU]."""
-    return count_of(tres)
+def resources(text: str, weights: bool = False) -> dict[str, float]:
+    """Read a list such as ``cpu=8,mem=4G,gres/gpu:a100=2``; memory in MB, weights (``CPU=0.5,Mem=0.25G``) per MB.
+
+    Names are in lower case, except those of generic resources. Entries without a number are left out.
+    """
+    units, found = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}, {}
+    for part in text.strip("'\"").split(","):
+        name, _, value = part.strip().partition("=")
+        if amount := re.fullmatch(r"(\d+(?:\.\d+)?)([KMGTP]?)", value.strip().upper()):
+            unit = units[amount[2]]
+            kind = f"gres/{name[5:]}" if name.lower().startswith("gres/") else name.lower()
+            found[kind] = float(amount[1]) / unit if weights else float(amount[1]) * unit
+    return found
 
 
-_GRES: Final = re.compile(r"gpu(?::(?P<type>[^:,()]*[^\d:,()][^:,()]*))?(?::(?P<number>\d{1,9}))?(?:\([^)]*\))?")
-"""An entry of the lists before Slurm 20.11: ``gpu:a100:4``, ``gpu:2`` or ``gpu``."""
+_GRES: Final = re.compile(r"(?<!\w)gpu(?::(?!\d+(?:[(,]|$))(?P<type>[^:,()]+))?(?::(?P<number>\d{1,9}))?(?=[(,]|$)")
+"""An entry of a list without sums: ``gpu:a100:4``, ``gres/gpu:2``, ``gpu:2(IDX:0,3)`` or ``gpu``."""
 
 
 @lru_cache(4096)
 def gres_of(gres: str, resource: str = GPU) -> int:
     """Return the GPUs in ``gpu:a100:4,gpu:v100:2`` [GPU]; those of one type if the resource is ``gres/gpu:a100``."""
     wanted = resource.removeprefix(GPU).removeprefix(":")
-    found = [_GRES.fullmatch(part.removeprefix("gres:").removeprefix("gres/")) for part in gres.split(",")]
-    return sum(int(m["number"] or 1) for m in found if m and wanted in ("", m["type"])) * resource.startswith(GPU)
+    found = _GRES.finditer(gres)
+    return sum(int(m["number"] or 1) for m in found if wanted in ("", m["type"])) * resource.startswith(GPU)
 
 
+@lru_cache(4096)
 def hosts_of(nodes: str) -> tuple[str, ...]:
     """Return the names in a list of nodes, ``n[01-03,7],gpu1``; none for ``None assigned``."""
     if nodes in ("", "None assigned", "None", "(null)", "Unknown"):
@@ -89,11 +97,8 @@ def _numbers(ranges: str) -> list[str]:
 
 
 def number_of(value: Any) -> int | None:
-    """Read a number of Slurm's JSON, None if it is not set, infinite, or below 0.
-
-    Newer versions write ``{"set": true, "infinite": false, "number": 5}``.
-    """
-    if isinstance(value, dict):
+    """Read a number of Slurm's JSON, None if it is not set, infinite, or below 0."""
+    if isinstance(value, dict):  # newer versions write {"set": true, "infinite": false, "number": 5}
         value = value["number"] if value.get("set") and not value.get("infinite") else None
     number = None if value in (None, "") else int(value)
     return None if number is None or number < 0 or number in _NO_VALUE else number

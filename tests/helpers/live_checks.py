@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from contextlib import closing
 from itertools import pairwise
 
 from live_slurm import GPUS, INTERVAL, KILL_WAIT, LEASE, NODES, QUOTA, REQUEUED, WARNING, Asked, Site, lines
@@ -30,7 +29,7 @@ KILLS = 12.0
 def check(site: Site, *, outage: float = 0.0) -> None:
     """Check everything; `outage` is the longest time for which the coordinator was stopped [s]."""
     runs = site.runs()
-    with closing(open_to_read(site.state)) as db:
+    with open_to_read(site.state) as db:
         leases, state = all_leases(db), read_state(db)
     assert state is not None
     assert not state.leases

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import closing
 
 from live_cluster import Clock, job
 
@@ -218,8 +217,8 @@ def check_accounts(rounds: Rounds) -> None:
         assert lease.granted <= rounds.now < lease.ends
     for t, name in enumerate(accounts.trace.tenants):
         assert accounts.view.tenant[t].held == held[name], name
-        assert math.isnan(rho := accounts.rho(name)) or 0 <= rho < math.inf
-    with closing(open_to_read(rounds.config.state)) as db:
+        assert math.isnan(rho := accounts.balance(name).rho) or 0 <= rho < math.inf
+    with open_to_read(rounds.config.state) as db:
         state, leases = read_state(db), all_leases(db)
     assert state is not None
     assert state.leases == rounds.leases

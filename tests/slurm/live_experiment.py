@@ -20,7 +20,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -128,7 +127,7 @@ def measure(system: str, seed: int, a: argparse.Namespace, at: Path, line: Any) 
         if service is not None:
             service.terminate()
             service.wait(30)
-            with closing(open_to_read(state)) as db:
+            with open_to_read(state) as db:
                 leases = all_leases(db)
         rows = collect(seed, a, at, began, leases, submitted)
         write(a.folder / f"{system}_{seed}.csv", rows)
@@ -160,7 +159,7 @@ def first_rounds(state: Path, service: subprocess.Popen[bytes]) -> float:
         if service.poll() is not None:
             raise SystemExit("the coordinator ended")
         if state.is_file():
-            with closing(open_to_read(state)) as db:
+            with open_to_read(state) as db:
                 found = read_state(db)
             if found is not None and found.accounts.clock[0].now >= 5 * INTERVAL:
                 return found.epoch

@@ -126,10 +126,7 @@ def read_trace(
 
 
 def _by_tenant(path: Path, format: str, read: Callable[[Path, str, bool], Rows]) -> Rows:
-    """Read a file, or those of a folder in order of name; each file is one tenant, and they share a clock.
-
-    `read` takes a file, the name of its tenant (the file's name), and whether it is one of several.
-    """
+    """Read a file, or those of a folder in order of name; each is one tenant, named as the file; all share a clock."""
     endings = _ENDINGS[format]
     files = sorted(path / name for name in _inside(path) if name.endswith(endings)) if path.is_dir() else [path]
     if not files:

@@ -38,11 +38,7 @@ _KEY: Final = re.compile(r"\((['\"])(?P<type>.+)\1, (?P<scale>\d{1,7})\)")
 
 
 def read_columns(path: Path, known: Sequence[str], source: str) -> tuple[Table, dict[str, Any]]:
-    """Read a trace: the table, for places, and its columns; job types must be `known` ones of `source`.
-
-    Columns: `job_type`, `demand` [GPU], `submit_time` [s], `steps`, and in the 10-column form `weight` and `slo`,
-    a multiple of the duration, NaN if none.
-    """
+    """Read a trace: the table, for places, and its columns by name; job types must be `known` ones of `source`."""
     table = read_table(path, FORMS)
     types = table.text("job_type")
     unknown = ~np.isin(types.astype(str), list(known))

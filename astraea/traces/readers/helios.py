@@ -31,11 +31,7 @@ _SUSPENDED: Final = "SUSPENDED"
 
 
 def read_helios(path: Path, weights: dict[str, float] | None) -> tuple[Rows, dict[str, float]]:
-    """Read a folder of one Helios cluster, or its `cluster_log.csv`, and the sizes of its virtual clusters.
-
-    Set aside: CPU jobs, jobs that never started or never ended, jobs of 0 s, and jobs of a virtual cluster that
-    never had GPUs. `queueing_delay` is the recorded `queue`. `weights` replace the sizes of the virtual clusters.
-    """
+    """Read a folder of one Helios cluster, or its `cluster_log.csv`; `weights` replace its virtual clusters' sizes."""
     log = path / LOG if path.is_dir() else path
     table = read_table(log)
     table.require(REQUIRED)

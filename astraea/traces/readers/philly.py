@@ -30,13 +30,16 @@ _REPEATED_HOUR: Final = (np.datetime64("2017-11-05T01:00:00"), np.datetime64("20
 
 
 def read_philly(path: Path) -> Rows:
-    """Read a `cluster_job_log`, or the folder that contains it.
-
-    Set aside: jobs without an attempt, without GPUs or without times, jobs still running when the log was taken, and
-    jobs that ran for 0 s. `queueing_delay` is first start - submission.
-    """
+    """Read a `cluster_job_log`, or the folder that contains it; `queueing_delay` is first start - submission."""
     log = path / LOG if path.is_dir() else path
-    entries = _load(log)
+    entries = read_json(log)
+    if not isinstance(entries, list):
+        raise InputError(f"{log}, line 1: expected a list of jobs, got {type(entries).__name__}")
+    if not entries:
+        raise InputError(f"{log}: there is no job in it")
+    for i, entry in enumerate(entries):
+        if not isinstance(entry, dict):
+            raise InputError(f"{log}, job {i + 1}: expected an object with jobid, vc, ..., got {printable(entry)}")
     where = [f'{log}, job {i + 1} ("{printable(e.get("jobid"))}")' for i, e in enumerate(entries)]
     columns = {key: _words(entries, key, where) for key in ("jobid", "vc", "status", "submitted_time")}
     refuse_others(columns["status"], _STATES, "status", where)
@@ -81,19 +84,6 @@ def read_philly(path: Path) -> Rows:
         }
     )
     return Rows(rows, where, pd.Timestamp(submit.min()), id_column="jobid")
-
-
-def _load(path: Path) -> list[dict[str, Any]]:
-    """Read the list of jobs."""
-    data = read_json(path)
-    if not isinstance(data, list):
-        raise InputError(f"{path}, line 1: expected a list of jobs, got {type(data).__name__}")
-    if not data:
-        raise InputError(f"{path}: there is no job in it")
-    for i, entry in enumerate(data):
-        if not isinstance(entry, dict):
-            raise InputError(f"{path}, job {i + 1}: expected an object with jobid, vc, ..., got {printable(entry)}")
-    return data
 
 
 def _words(entries: list[dict[str, Any]], key: str, where: list[str]) -> Any:

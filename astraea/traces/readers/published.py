@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -64,7 +64,8 @@ def read_supercloud(path: Path, strict: bool) -> Rows:
         np.array([sum(map(int, _GPUS.findall(tres))) for tres in table.words(c)], dtype=np.float64)
         for c in ("tres_alloc", "tres_req")
     )
-    times = [table.number(f"time_{c}", f"{TIME[0]}, or -1", _time_or_none) for c in ("submit", "start", "end")]
+    expected = f"{TIME[0]}, or -1"
+    times = [table.number(f"time_{c}", expected, lambda v: TIME[1](v) | (v == -1)) for c in ("submit", "start", "end")]
     times = [np.where(t > 0, t, np.nan) for t in times]  # 0 and -1: never
     minutes = table.number("timelimit", "minutes", np.isfinite)
     limit = np.where((minutes > 0) & (minutes < _YEAR), 60 * minutes, np.nan)
@@ -76,10 +77,7 @@ def read_supercloud(path: Path, strict: bool) -> Rows:
 
 
 def read_spot_gpu(path: Path, strict: bool) -> Rows:
-    """Read ``job_info_df.csv``; the tenants are the organizations. It has no start times.
-
-    The kind of a job, HP (high priority) or Spot, is `qos` in its details.
-    """
+    """Read ``job_info_df.csv``, which has no start times; the tenants are the organizations, HP or Spot is `qos`."""
     table = _table(path, HEADERS["spot-gpu"], strict)
     each, workers = (table.number(c, "a number of at least 0", lambda v: v >= 0) for c in ("gpu_request", "worker_num"))
     submit, duration = table.seconds("submit_time"), table.seconds("duration")
@@ -105,7 +103,7 @@ def read_kestrel(path: Path, strict: bool) -> Rows:
     given = jobs["gpus_requested"].fillna(0).replace("", 0)
     uses = ~(pd.to_numeric(given, errors="coerce") <= 0).to_numpy()  # not a number counts too: it is set aside
     texts = {c: _texts(jobs.loc[uses, c]) for c in KESTREL}
-    table = _Parquet(path, texts, np.flatnonzero(uses) + 1, strict)
+    table = Table(path, texts, np.flatnonzero(uses) + 1, strict, row="row {}")
     times = [_dates(table, f"{c}_time") for c in ("submit", "start", "end")]
     known = {"account": texts["account_hash"], "user": texts["user_hash"], "partition": texts["partition"],
              "qos": texts["qos"], "nodes": texts["nodes_used"], "cpus": texts["processors_req"]}  # fmt: skip
@@ -121,12 +119,6 @@ READERS: Final[dict[str, Callable[[Path, bool], Rows]]] = {
 }  # fmt: skip
 
 
-class _Parquet(Table):
-    """Columns of Parquet files as text, and the number of each row among all of them."""
-
-    row: ClassVar[str] = "row {}"
-
-
 def _table(path: Path, header: tuple[str, ...], strict: bool) -> Table:
     table = read_table(path, strict=strict)
     table.require(header)
@@ -135,10 +127,6 @@ def _table(path: Path, header: tuple[str, ...], strict: bool) -> Table:
 
 def _texts(column: pd.Series[Any]) -> TextArray:
     return np.array(["" if pd.isna(value) else str(value) for value in column], dtype=object)
-
-
-def _time_or_none(values: FloatArray) -> Any:
-    return TIME[1](values) | (values == -1)
 
 
 def _dates(table: Table, column: str) -> FloatArray:

@@ -54,10 +54,7 @@ def reasons(n: int, *rules: tuple[Any, str]) -> TextArray:
 
 
 def faults_of(faults: Faults, lines: npt.NDArray[np.int64]) -> tuple[TextArray, TextArray, pd.DataFrame]:
-    """Return fault and detail of the rows on these lines, and a table of the faults on all other lines.
-
-    The texts are empty for rows without a fault; the table has the columns line, reason and detail.
-    """
+    """Return fault and detail of the rows on these lines, "" if none, and a table of the faults on all other lines."""
     reason, detail = np.full((2, len(lines)), "", dtype=object)
     at = pd.Index(lines).get_indexer(pd.Index([*faults], dtype=np.int64))
     rest = []
@@ -86,10 +83,7 @@ def tenant_of(path: Path, *endings: str) -> str:
 
 
 def assemble(found: Rows, name: str, weights: dict[str, float] | None, strict: bool = True) -> Trace:
-    """Make the trace from checked rows; tenants have equal weights if none are given.
-
-    A row with the identifier of an earlier job is refused, or set aside if not `strict`.
-    """
+    """Make the trace from checked rows; one with the identifier of an earlier job is refused if `strict`."""
     rows, where, details = found.frame, found.where, found.details
     ids = rows["job_id"].to_numpy(dtype=object)
     if strict:

@@ -27,17 +27,15 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import union_categoricals
 
-from astraea.core.arrays import BoolArray, FloatArray
+from astraea.core.arrays import BoolArray, FloatArray, TextArray
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.traces.columns import MAX_DEMAND, refuse_others
 from astraea.traces.readers.rows import Rows, faults_of
-from astraea.traces.readers.shares import read_shares
-from astraea.traces.readers.slurm_details import details_of
-from astraea.traces.readers.slurm_files import ID, TENANTS, read_rows, read_sshare
-from astraea.traces.readers.slurm_jobs import AGAIN, NEVER, PART, STEP, WAITS, jobs_of
-from astraea.traces.readers.slurm_json import read_json_jobs
+from astraea.traces.readers.shares import read_shares, read_sshare
+from astraea.traces.readers.slurm_files import ID, TENANTS, read_json_jobs, read_rows
+from astraea.traces.readers.slurm_jobs import AGAIN, NEVER, PART, STEP, WAITS, details_of, jobs_of
 from astraea.traces.readers.table import Faults, Table, among, read_start
 from astraea.traces.slurm_words import GPU, REQUEUED, RUNNING, STATES, WAITING, count_of, gres_of
 
@@ -74,11 +72,7 @@ def is_first_line(line: str) -> bool:
 def read_slurm(
     path: Path, tenant: str, weights: Weights, resource: str = GPU, names: Sequence[str] = (), strict: bool = True
 ) -> tuple[Rows, dict[str, float] | None]:
-    """Read the output of ``sacct -P`` or ``sacct --json``, and the tenants' weights, if given.
-
-    `tenant` is one of `TENANTS`; the weights are a share file, the output of ``sshare -P -a``, or a mapping. `names`
-    are the columns of a log without a header line. The other arguments are those of `read_trace`.
-    """
+    """Read the output of ``sacct -P`` or ``sacct --json``, and the tenants' weights; arguments as in `read_trace`."""
     one_of(tenant, TENANTS, "tenant")
     shares, top = _weights(tenant, weights)
     faults: Faults = {}
@@ -112,12 +106,13 @@ def _weights(tenant: str, given: Weights) -> tuple[dict[str, float] | None, dict
     if tenant == "top-account":
         if tree is None:
             raise InputError("tenant top-account needs the tree of accounts: give weights from sshare -P -a")
-        return tree.tops, tree.top
+        _, tops, top = tree
+        return tops, top
     if tree is None:
         return read_shares(given), None
     if tenant != "account":
         raise InputError(f"{given}: sshare gives shares of accounts, but the tenant is the {tenant}")
-    return tree.leaves, None
+    return tree[0], None
 
 
 def _parsed(table: Table, tenant: str, top: Mapping[str, str] | None, resource: str) -> pd.DataFrame:
@@ -223,33 +218,31 @@ def _number(table: Table, column: str) -> FloatArray:
 
 def _limits(table: Table, is_row: BoolArray) -> FloatArray:
     """Return the time limit of each row [s]; NaN if none."""
-    column = next((c for c in ("TimelimitRaw", "Timelimit") if c in table.columns), None)
-    if column is None:
-        return np.full(len(table), np.nan)
-    values = table.words(column)
-    if column == "TimelimitRaw":
-        expected = "a whole number of minutes, or UNLIMITED"
-        seconds = np.array([60 * float(v) if v.isascii() and v.isdecimal() and len(v) < 9 else np.nan for v in values])
-    else:
-        expected = "a time [days-]hours:minutes:seconds, or UNLIMITED"
-        seconds = np.array([_length(v) for v in values])
+    column, values, seconds = _lengths(table, "Timelimit", MINUTE, 8)
+    raw = column.endswith("Raw")
+    expected = f"a {'whole number of minutes' if raw else 'time [days-]hours:minutes:seconds'}, or UNLIMITED"
     table.check(is_row & np.isnan(seconds) & ~among(values, _NEVER_ENDS), values, column, expected)
     return np.where(seconds > 0, seconds, np.nan)
 
 
 def _elapsed(table: Table, needed: BoolArray) -> FloatArray:
     """Return how long each row has run [s]; NaN if unknown, which is a fault where it is needed."""
-    column = next((c for c in ("ElapsedRaw", "Elapsed") if c in table.columns), None)
-    if column is None:
-        return np.full(len(table), np.nan)
-    values = table.words(column)
-    if column == "ElapsedRaw":
-        seconds = np.array([float(v) if v.isascii() and v.isdecimal() and len(v) < 11 else np.nan for v in values])
-    else:
-        seconds = np.array([_length(v) for v in values])
+    column, values, seconds = _lengths(table, "Elapsed", 1.0, 10)
     seconds[seconds > 3e9] = np.nan
     table.check(needed & np.isnan(seconds) & (values != ""), values, column, "a running time")
     return seconds
+
+
+def _lengths(table: Table, name: str, unit: float, digits: int) -> tuple[str, TextArray, FloatArray]:
+    """Return the column of lengths, ``NameRaw`` in `unit` or ``Name``, its words, and the seconds; NaN if not one."""
+    column = next((c for c in (f"{name}Raw", name) if c in table.columns), "")
+    if not column:
+        return name, np.full(len(table), "", dtype=object), np.full(len(table), np.nan)
+    values = table.words(column)
+    if column == name:
+        return column, values, np.array([_length(v) for v in values])
+    whole = re.compile(rf"[0-9]{{1,{digits}}}")
+    return column, values, np.array([unit * float(v) if whole.fullmatch(v) else np.nan for v in values])
 
 
 @lru_cache(4096)

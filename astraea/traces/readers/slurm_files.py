@@ -1,29 +1,24 @@
-"""Output of Slurm's commands with ``|`` between fields: ``sacct -P``, and the shares of ``sshare -P -a``."""
+"""Rows of Slurm's accounting as a stream: ``sacct -P``, with ``|`` between fields, and ``sacct --json``."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, combinations_with_replacement, islice
 from pathlib import Path
-from typing import Final, NamedTuple
-
-import numpy as np
-import pandas as pd
+from typing import Any, Final, TextIO
 
 from astraea.core.errors import InputError
 from astraea.core.text import printable
-from astraea.traces.columns import POSITIVE, refuse
-from astraea.traces.readers.table import WIDTH, Faults, Table, read_lines, read_text, table_of
-from astraea.traces.slurm_words import STATES
+from astraea.traces.readers.table import WIDTH, Faults, Table, opened, read_lines, table_of
+from astraea.traces.slurm_words import STATES, number_of, state_of
 
 TENANTS: Final = {
     "account": "Account", "top-account": "Account", "user": "User", "partition": "Partition", "qos": "QOS",
 }  # fmt: skip
 """Possible tenants, and their columns."""
-
-SHARES: Final = ("Account", "User", "RawShares", "NormShares")
-"""Columns that identify the output of ``sshare -P``."""
 
 CHUNK: Final = 5_000
 """Number of rows read at a time."""
@@ -40,6 +35,20 @@ _MOST_BARS: Final = 30
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d|\d{1,11}|Unknown|None|N/A|")
 
+FLAGS: Final = {
+    "STARTED_ON_SCHEDULE": "SchedMain", "STARTED_ON_BACKFILL": "SchedBackfill", "STARTED_ON_SUBMIT": "SchedSubmit",
+    "START_RECEIVED": "StartReceived",
+}  # fmt: skip
+"""Flags in the JSON, and in ``sacct -P``."""
+
+_SIZE: Final = 1 << 20
+_OTHER_FORM: Final = (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError)
+
+_COLUMNS: Final = (
+    "JobID", "Submit", "Eligible", "Start", "End", "AllocTRES", "ReqTRES", "Account", "User", "Partition", "QOS",
+    "State", "ElapsedRaw", "TimelimitRaw", "Reason", "Flags", "Constraints", "Priority", "NodeList", "Restarts",
+)  # fmt: skip
+
 
 def read_rows(path: Path, names: Sequence[str], strict: bool, faults: Faults) -> Iterator[Table]:
     """Yield the output of ``sacct -P`` or ``sacct -p``, `CHUNK` rows at a time; nothing in it is quoted.
@@ -52,112 +61,202 @@ def read_rows(path: Path, names: Sequence[str], strict: bool, faults: Faults) ->
     if names:
         lines = chain([(number, head)], lines)
     else:
-        names = _columns(path, number, head.removesuffix(end))
-    split = _Splitting(names)
-    rows: list[list[str]] = []
-    at: list[int] = []
-    done = False
-    for number, line in lines:
-        if line == head and (at or done):
-            faults[number] = "is the header line again", printable(line)
-            continue
-        fields = split(line.removesuffix(end).split("|"))
-        if fields is not None:
-            rows.append(fields)
-            at.append(number)
-        elif strict:
-            hint = "; is there a | in a job's name?" if len(line.split("|")) > len(names) else ""
-            raise InputError(f"{path}, line {number}: expected {len(names)} columns, got {line.count('|') + 1}{hint}")
+        names, place = [name.strip() for name in head.removesuffix(end).split("|")], f"{path}, line {number}"
+        if ID.fullmatch(names[0]):
+            says = "expected a header line, got a job, as sacct -n prints it"
+            raise InputError(f"{place}: {says}; give --columns with the names that were given to sacct --format")
+        if len(names) == 1:
+            raise InputError(f"{place}: expected fields separated by |; make the log with sacct -P")
+
+    def rows() -> Iterator[tuple[int, Sequence[str]]]:
+        is_first = True
+        for number, line in lines:
+            if line == head and not is_first:
+                faults[number] = "is the header line again", printable(line)
+                continue
+            fields = line.removesuffix(end).split("|")
+            row = _split(fields, names)
+            if row is not None:
+                is_first = False
+                yield number, row
+            elif strict:
+                hint = "; is there a | in a job's name?" if len(line.split("|")) > len(names) else ""
+                got = line.count("|") + 1
+                raise InputError(f"{path}, line {number}: expected {len(names)} columns, got {got}{hint}")
+            else:
+                faults[number] = WIDTH, f"{line.count('|') + 1}, not {len(names)}"
+
+    return _in_tables(path, names, rows(), strict, faults)
+
+
+def _in_tables(
+    path: Path, names: Sequence[str], rows: Iterator[tuple[int, Sequence[str]]], strict: bool, faults: Faults,
+    place: str = "line {}",
+) -> Iterator[Table]:  # fmt: skip
+    """Yield numbered rows `CHUNK` at a time, in at least one table."""
+    part = [*islice(rows, CHUNK)]
+    while True:
+        yield replace(
+            table_of(path, names, [row for _, row in part], [number for number, _ in part], strict, faults), row=place
+        )
+        if not (part := [*islice(rows, CHUNK)]):
+            return
+
+
+def _split(fields: list[str], names: Sequence[str]) -> list[str] | None:
+    """Return a row, also if its free text contains a ``|``; None if it has another number of columns."""
+    more = len(fields) - len(names)
+    if more == 0:
+        return fields
+    free = [k for k, name in enumerate(names) if name in _FREE]
+    for owners in combinations_with_replacement(free, more) if 0 < more <= _MOST_BARS else ():
+        rest = iter(fields)
+        row = ["|".join(islice(rest, 1 + owners.count(k))) for k in range(len(names))]
+        known = dict(zip(names, row, strict=True))
+        state = (known.get("State", STATES[0]).split() or [""])[0].rstrip("+")
+        times = (known.get(name, "") for name in ("Submit", "Eligible", "Start", "End"))
+        if len(free) == 1 or (state in STATES and all(map(_TIME.fullmatch, times))):
+            return row
+    return None
+
+
+def read_json_jobs(path: Path, strict: bool, faults: Faults) -> Iterator[Table]:
+    """Yield the jobs of ``sacct --json`` as `read_rows` does; entries that are not jobs go into `faults`."""
+    with opened(path, "strict" if strict else "backslashreplace") as file:
+        entries = enumerate(_entries(_Stream(path, file)), 1)
+        first = next(entries, None)
+        if first is None:
+            raise InputError(f"{path}: expected a list of jobs, as sacct --json prints it, found none")
+
+        def rows() -> Iterator[tuple[int, Sequence[str]]]:
+            for number, job in chain([first], entries):
+                try:
+                    row = _flat(job)
+                except _OTHER_FORM as err:
+                    what = f"{type(err).__name__}: {printable(err)}"
+                    if strict:
+                        place = f"{path}, job {number} of the list"
+                        raise InputError(f"{place}: not a job of sacct --json ({what})") from None
+                    faults[number] = "is not a job of sacct --json", what
+                else:
+                    yield number, [row[name] for name in _COLUMNS]
+
+        yield from _in_tables(path, _COLUMNS, rows(), strict, faults, "job {} of the list")
+
+
+class _Stream:
+    """JSON values of a file, one after the other; only the current one is in memory."""
+
+    def __init__(self, path: Path, file: TextIO) -> None:
+        self.path, self.file, self.text, self.at, self.line = path, file, file.read(_SIZE), 0, 1
+        self.decode = json.JSONDecoder().raw_decode
+
+    def value(self) -> Any:
+        """Return the value that begins here."""
+        while True:
+            self.skip()
+            try:
+                found, end = self.decode(self.text, self.at)
+            except json.JSONDecodeError as err:
+                # reading on does not repair an error far from the end of the buffer, except in a long text
+                if (len(self.text) - err.pos < _SIZE // 2 or "string" in err.msg) and self.more():
+                    continue
+                line = self.line + self.text.count("\n", 0, err.pos)
+                raise InputError(f"{self.path}, line {line}: not JSON ({err.msg})") from None
+            except (RecursionError, ValueError) as err:
+                raise InputError(f"{self.path}: not JSON that can be read ({err})") from None
+            if end < len(self.text) or not self.more():  # a number may continue
+                self.at = end
+                return found
+
+    def skip(self) -> str:
+        """Skip blanks and return the next character without taking it; "" at the end."""
+        while True:
+            while self.at < len(self.text) and self.text[self.at] in " \t\r\n":
+                self.at += 1
+            if self.at < len(self.text) or not self.more():
+                return self.text[self.at : self.at + 1]
+
+    def take(self, *expected: str) -> str:
+        """Take the next character, which must be one of `expected`; `InputError` if it is not."""
+        found = self.skip()
+        if found not in expected or not found:
+            line = self.line + self.text.count("\n", 0, self.at)
+            got = f"got {printable(found)!r}" if found else "the file ends"
+            raise InputError(f"{self.path}, line {line}: not JSON (expected {' or '.join(expected)}, {got})")
+        self.at += 1
+        return found
+
+    def more(self) -> bool:
+        """Read on, and drop what was taken; False at the end of the file."""
+        more = self.file.read(max(_SIZE, len(self.text) - self.at))  # twice as much each time, so that it is linear
+        self.line += self.text.count("\n", 0, self.at)
+        self.text, self.at = self.text[self.at :] + more, 0
+        return bool(more)
+
+
+def _entries(stream: _Stream) -> Iterator[Any]:
+    """Yield the entries of the list ``jobs`` in the file's object."""
+    stream.take("{")
+    last = "," if stream.skip() != "}" else stream.take("}")
+    while last == ",":
+        stream.skip()
+        key = stream.value()
+        stream.take(":")
+        if key == "jobs" and stream.skip() == "[":
+            stream.take("[")
+            inside = "," if stream.skip() != "]" else stream.take("]")
+            while inside == ",":
+                yield stream.value()
+                inside = stream.take(",", "]")
         else:
-            faults[number] = WIDTH, f"{line.count('|') + 1}, not {len(names)}"
-        if len(rows) == CHUNK:
-            yield table_of(path, names, rows, at, strict, faults)
-            rows, at, done = [], [], True
-    if rows or not done:
-        yield table_of(path, names, rows, at, strict, faults)
+            stream.value()
+        last = stream.take(",", "}")
+    if stream.skip():
+        stream.take("the end of the file")
 
 
-def _columns(path: Path, number: int, head: str) -> list[str]:
-    """Return the names in a header line; `InputError` if it is not one."""
-    names = [name.strip() for name in head.split("|")]
-    place = f"{path}, line {number}"
-    if ID.fullmatch(names[0]):
-        says = "expected a header line, got a job, as sacct -n prints it"
-        raise InputError(f"{place}: {says}; give --columns with the names that were given to sacct --format")
-    if len(names) == 1:
-        raise InputError(f"{place}: expected fields separated by |; make the log with sacct -P")
-    return names
+def _flat(job: dict[str, Any]) -> dict[str, str]:
+    """Return one entry of the list as the row that ``sacct -P`` would print."""
+    array, het, time, state = job.get("array") or {}, job.get("het") or {}, job["time"], job["state"]["current"]
+    task = number_of(array.get("task_id"))
+    id = str(job["job_id"])
+    if number_of(array.get("job_id")) and task is not None:
+        id = f"{array['job_id']}_{task}"
+    elif array.get("task"):
+        id = f"{array['job_id']}_[{array['task']}]"
+    elif number_of(het.get("job_id")):
+        id = f"{number_of(het['job_id'])}+{number_of(het.get('job_offset')) or 0}"
+    tres = {
+        column: ",".join(
+            f"{t['type']}{'/' + t['name'] if t.get('name') else ''}={count}"
+            for t in job.get("tres", {}).get(key) or ()
+            if (count := number_of(t["count"])) is not None
+        )
+        for column, key in (("AllocTRES", "allocated"), ("ReqTRES", "requested"))
+    }
+    moments = {
+        column: _text(number_of(time.get(key)) or None)
+        for column, key in (("Submit", "submission"), ("Eligible", "eligible"), ("Start", "start"), ("End", "end"))
+    }
+    limit = number_of(time.get("limit"))
+    row = {
+        "JobID": id,
+        **moments,
+        **tres,
+        **{column: _text(job.get(column.lower())) for column in TENANTS.values()},
+        "State": state_of(state),
+        "ElapsedRaw": str(number_of(time.get("elapsed")) or 0),
+        "TimelimitRaw": "UNLIMITED" if limit is None else str(limit),
+        "Reason": _text(job["state"].get("reason")),
+        "Flags": ",".join(FLAGS.get(flag, flag) for flag in job.get("flags") or ()),
+        "Constraints": _text(job.get("constraints")),
+        "Priority": _text(number_of(job.get("priority"))),
+        "NodeList": _text(job.get("nodes")),
+        "Restarts": _text(number_of(job.get("restart_cnt"))),
+    }
+    return {name: text.encode("utf-8", "backslashreplace").decode() for name, text in row.items()}
 
 
-class _Splitting:
-    """Splits a row into columns if one of the free-text columns contains a ``|``."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self.width = len(names)
-        self.free = [k for k, name in enumerate(names) if name in _FREE]
-        self.times = [k for k, name in enumerate(names) if name in ("Submit", "Eligible", "Start", "End")]
-        self.state = names.index("State") if "State" in names else -1
-
-    def __call__(self, fields: list[str]) -> list[str] | None:
-        """Return the row, or None if it has another number of columns."""
-        more = len(fields) - self.width
-        if more == 0:
-            return fields
-        if not 0 < more <= _MOST_BARS:
-            return None
-        for owners in combinations_with_replacement(self.free, more):
-            row, rest = [], iter(fields)
-            for k in range(self.width):
-                row.append("|".join(islice(rest, 1 + owners.count(k))))
-            if len(self.free) == 1 or self.fits(row):
-                return row
-        return None
-
-    def fits(self, row: list[str]) -> bool:
-        """Return whether times and the state are in their columns."""
-        known = self.state < 0 or (row[self.state].split() or [""])[0].rstrip("+") in STATES
-        return known and all(_TIME.fullmatch(row[k]) for k in self.times)
-
-
-class Shares(NamedTuple):
-    """Shares in the whole, by account: of those without accounts below (`leaves`), right below the root (`tops`).
-
-    `top` gives for each account the one of `tops` to which it belongs.
-    """
-
-    leaves: dict[str, float]
-    tops: dict[str, float]
-    top: dict[str, str]
-
-
-def read_sshare(path: Path) -> Shares | None:
-    """Read ``sshare -P -a``, in which accounts are indented by depth; None if the file is something else."""
-    text = read_text(path)
-    head = text.lstrip("\n").split("\n", 1)[0]
-    if not {name.strip() for name in head.split("|")}.issuperset(SHARES):
-        return None
-    (table,) = read_rows(path, (), True, {})
-    accounts = np.array([not user for user in table.words("User")]) & (table.words("Account") != "root")
-    table = table.take(accounts)
-    if not len(table):
-        raise InputError(f"{path}: there is no account in it")
-    names, share = table.text("Account"), table.number("NormShares", *POSITIVE)
-    refuse(pd.Series(names).duplicated(), names, "Account", table.where, "unique")
-    depth = [len(name) - len(name.lstrip()) for name in table.columns["Account"]]
-    outside = np.array(depth) < depth[0]
-    refuse(outside, names, "Account", table.where, "indented at least as far as the first account below the root")
-    top: dict[str, str] = {}
-    above, path_to = np.full(len(names), -1), list[int]()
-    for k, name in enumerate(names):
-        top[name] = name if depth[k] == depth[0] else top[names[k - 1]]
-        while path_to and depth[path_to[-1]] >= depth[k]:
-            path_to.pop()
-        above[k] = path_to[-1] if path_to else -1
-        path_to.append(k)
-    below = np.bincount(above[above >= 0], share[above >= 0], len(names))
-    if (below > share + 1e-5).any():  # Fair Tree: shares among those with the same parent, not in the whole
-        for place in np.flatnonzero(above >= 0):
-            share[place] *= share[above[place]]
-    leaves = [k for k in range(len(names)) if k + 1 == len(names) or depth[k + 1] <= depth[k]]
-    of = dict(zip(names, share.tolist(), strict=True))
-    return Shares({names[k]: of[names[k]] for k in leaves}, {name: of[name] for name in set(top.values())}, top)
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)

@@ -1,17 +1,22 @@
-"""Jobs from the rows of a Slurm log: joins components and runs of one job, and sets aside rows that are not jobs."""
+"""Jobs from the rows of a Slurm log, and their details: joins what is one job, and sets other rows aside.
+
+Source: the manual page of sacct (slurm.schedmd.com/sacct.html).
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
+from astraea.core.arrays import FloatArray
 from astraea.core.units import HOUR
 from astraea.traces.columns import DETAILS, Places
 from astraea.traces.readers.rows import NO_TIME, Rows
-from astraea.traces.readers.table import Table
-from astraea.traces.slurm_words import ENDED, REQUEUED
+from astraea.traces.readers.table import Table, among
+from astraea.traces.slurm_words import ENDED, REQUEUED, count_of, resources
 
 WAITS: Final = "still waiting"
 STEP: Final = "is a step of a job"
@@ -23,17 +28,29 @@ TWICE: Final = "is the same run as a later row"
 _ASIDE: Final = ("job_id", "reason", "line", "detail", "gpu_hours", "tenant", "user", "demand", "submit_time",
                  "time_limit", "partition", "qos", "priority")  # fmt: skip
 
+_COLUMNS: Final = {
+    "account": ("Account",), "user": ("User",), "partition": ("Partition",), "qos": ("QOS",),
+    "constraint": ("Constraints",), "node_list": ("NodeList",), "reason": ("Reason",), "flags": ("Flags",),
+    "priority": ("Priority",), "restarts": ("Restarts",), "nodes": ("NNodes", "AllocNodes", "ReqNodes"),
+    "cpus": ("ReqCPUS", "NCPUS", "AllocCPUS"),
+}  # fmt: skip
+"""Columns for each detail; the first that the log has is used."""
+
+_RESOURCES: Final = ("gpus", "cpus", "memory", "nodes")
+"""Details that lists of resources give."""
+
+_NONE: Final = ("None", "None assigned", "Unknown", "(null)", "N/A")
+
 
 def jobs_of(rows: pd.DataFrame, table: Table, unreadable: pd.DataFrame, no_demand: str) -> Rows:
-    """Make one row for each job, and set the other rows aside with a reason.
-
-    `rows` are those of the log, with a `fault` if one cannot be read; `table` gives their places.
-    """
+    """Make one row for each job, and set the other rows of the log aside with a reason; `table` gives their places."""
     rows["reason"] = np.where(rows["fault"] != "", rows["fault"], np.where(rows["is_step"], STEP, ""))
     origin = _in_seconds(rows)
     rows["place"] = np.arange(len(rows))
     rows["job_id"] = rows["job"]
-    _leave_repetitions_out(rows)
+    runs = rows[rows["reason"] == ""]  # a file made from the logs of two months may contain a run twice
+    repeated = runs.duplicated(["job", "part", "submit", "start"], keep="last")
+    rows.loc[repeated[repeated].index, "reason"] = TWICE
     _join_components(rows)
     _join_runs(rows)
     # a row that is not a job keeps its own name, made unique
@@ -92,13 +109,6 @@ def _in_seconds(rows: pd.DataFrame) -> pd.Timestamp | None:
     return None if np.isnat(origin) else pd.Timestamp(origin)
 
 
-def _leave_repetitions_out(rows: pd.DataFrame) -> None:
-    """Keep the last row of each run: a file made from the logs of two months may contain a run twice."""
-    jobs = rows[rows["reason"] == ""]
-    again = jobs.duplicated(["job", "part", "submit", "start"], keep="last")
-    rows.loc[again[again].index, "reason"] = TWICE
-
-
 def _join_components(rows: pd.DataFrame) -> None:
     """Make one gang of the components of a heterogeneous job that came, started and ended together."""
     parts = rows[(rows["part"] != "") & (rows["reason"] == "")]
@@ -123,3 +133,59 @@ def _join_runs(rows: pd.DataFrame) -> None:
     rows.loc[chain.index, "key"] = chain.map(pd.Series(last.index, index=last))
     rows.loc[last.index, "submit"] = submit[last.index]
     rows.loc[chain.index.difference(last.index), "reason"] = AGAIN
+
+
+def details_of(table: Table) -> pd.DataFrame:
+    """Return the columns of `DETAILS`, a row per row of the log; unreadable values count as unknown."""
+    found: dict[str, Any] = {}
+    for name, unknown in DETAILS.items():
+        column = next((c for c in _COLUMNS.get(name, ()) if c in table.columns), None)
+        if column is None:
+            found[name] = np.full(len(table), unknown, dtype=object if unknown == "" else float)
+        elif unknown == "":
+            text = table.words(column)
+            found[name] = np.where(among(text, _NONE), "", text)
+        else:
+            found[name] = pd.to_numeric(pd.Series(table.words(column)), errors="coerce").to_numpy(dtype=np.float64)
+    asked = np.array([many or (np.nan,) * 4 for many in _of_each(table, ("ReqTRES", "AllocTRES"), _asked)])
+    for name, many in zip(_RESOURCES, asked.reshape(-1, 4).T, strict=True):
+        found[name] = np.where(np.isnan(found[name]) | (name == "nodes") & ~(found[name] > 0), many, found[name])
+    if "ReqMem" in table.columns:
+        found["memory"] = np.where(np.isnan(found["memory"]), _asked_memory(table, found), found["memory"])
+    # a request without a type may get any, and AllocTRES then names the type that it happened to get
+    asked_for = "ReqTRES" if "ReqTRES" in table.columns else "AllocTRES"
+    found["gpu_type"] = np.array(_of_each(table, (asked_for, "ReqGRES"), _types_of), dtype=object)
+    return pd.DataFrame({name: pd.Categorical(found[name]) if u == "" else found[name] for name, u in DETAILS.items()})
+
+
+def _of_each(table: Table, columns: tuple[str, ...], read: Any) -> list[Any]:
+    """Return, for each row, what `read` finds in the first column in which it finds anything, else in ""."""
+    known: dict[str, Any] = {}
+    out: list[Any] = [read("")] * len(table)
+    for column in reversed([c for c in columns if c in table.columns]):
+        for row, text in enumerate(table.columns[column]):
+            if text not in known:
+                known[text] = read(text)
+            out[row] = known[text] or out[row]
+    return out
+
+
+def _asked(text: str) -> tuple[float, ...]:
+    """Return the `_RESOURCES` of ``cpu=8,mem=4G``, NaN for those not given; () for an empty list."""
+    tres = resources(text)
+    many = float(count_of(text)) or np.nan, *(tres.get(name, np.nan) for name in ("cpu", "mem", "node"))
+    return many if tres else ()
+
+
+def _types_of(text: str) -> str:
+    """Return the types of the GPUs of ``gres/gpu:a100=4``, or of ``gpu:a100:4`` before Slurm 20.11."""
+    return ",".join(sorted(set(re.findall(r"(?:gres/gpu:|(?<![\w/])gpu:(?!\d+(?:,|$)))([^=:,(]+)", text))))
+
+
+def _asked_memory(table: Table, found: dict[str, Any]) -> FloatArray:
+    """Return ReqMem [MB]: ``4000Mn`` is per node, ``2Gc`` per core, ``4G`` in total (Slurm 21.08 and newer)."""
+    text = table.words("ReqMem")
+    units = np.array([t[-1:] for t in text], dtype=object)
+    many = np.where(units == "n", found["nodes"], np.where(units == "c", found["cpus"], 1.0))
+    sizes = {t: resources(f"mem={t.rstrip('nc')}").get("mem", np.nan) for t in set(text)}
+    return np.array([sizes[t] for t in text]) * many

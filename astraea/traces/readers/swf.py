@@ -12,20 +12,17 @@ archive's page "The Standard Workload Format".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.checks import one_of
-from astraea.core.errors import InputError
 from astraea.traces.columns import TIME, Rule, gpus
 from astraea.traces.readers.rows import NO_GPU, NO_TIME, Rows, reasons, rows_of
-from astraea.traces.readers.table import WIDTH, Faults, Table, read_lines
+from astraea.traces.readers.table import read_lines, table_of
 
 FIELDS: Final = (
     "job number", "submit time", "wait time", "run time", "allocated processors", "average CPU time", "used memory",
@@ -44,7 +41,18 @@ _STATES: Final = {1: "completed", 0: "failed", 5: "cancelled"}
 def read_swf(path: Path, tenant: str = "group", strict: bool = True) -> Rows:
     """Read a log, possibly compressed with gzip; `tenant` is one of `TENANTS`."""
     one_of(tenant, TENANTS, "tenant")
-    table, began = _table(path, strict)
+    began = None
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    texts: dict[str, str] = {}  # each text is stored once
+    for number, line in read_lines(path, strict):
+        if found := re.fullmatch(r";\s*UnixStartTime:\s*(\d{1,11})\s*", line):
+            began = began or pd.Timestamp(int(found[1]), unit="s")
+        if fields := line.partition(";")[0].split():
+            rows.append([texts.setdefault(text, text) for text in fields])
+            lines.append(number)
+    names = FIELDS[: len(rows[0]) if rows and len(rows[0]) in WIDTHS else WIDTHS[0]]  # the first job sets their number
+    table = table_of(path, names, rows, lines, strict)
 
     def known(column: str, rule: Rule) -> FloatArray:
         expected, good = rule
@@ -72,38 +80,3 @@ def read_swf(path: Path, tenant: str = "group", strict: bool = True) -> Rows:
         ),
     }  # fmt: skip
     return rows_of(table, columns, origin=began, id_column="job number")
-
-
-def _table(path: Path, strict: bool) -> tuple[Table, pd.Timestamp | None]:
-    """Read the jobs, and the start of the log if it is given; the first job sets the number of columns."""
-    began: list[int] = []
-    rows = _jobs(path, strict, began)
-    head = list(islice(rows, 1))
-    if not head:
-        raise InputError(f"{path}: there is no job in it")
-    names = FIELDS[: len(head[0][1]) if len(head[0][1]) in WIDTHS else WIDTHS[0]]
-    known: dict[str, str] = {}  # each text is stored once
-    columns: list[list[Any]] = [[] for _ in names]
-    lines: list[int] = []
-    faults: Faults = {}
-    for line, fields in chain(head, rows):
-        if len(fields) == len(names):
-            lines.append(line)
-            for column, text in zip(columns, fields, strict=True):
-                column.append(known.setdefault(text, text))
-        elif strict:
-            raise InputError(f"{path}, line {line}: expected {len(names)} columns, got {len(fields)}")
-        else:
-            faults[line] = WIDTH, f"{len(fields)}, not {len(names)}"
-    table = {name: np.array(values, dtype=object) for name, values in zip(names, columns, strict=True)}
-    origin = pd.Timestamp(began[0], unit="s") if began else None
-    return Table(path, table, np.array(lines, dtype=np.int64), strict, faults), origin
-
-
-def _jobs(path: Path, strict: bool, began: list[int]) -> Iterator[tuple[int, list[str]]]:
-    """Yield line number and fields of each job; the time of second 0 from a comment goes into `began`."""
-    for number, line in read_lines(path, strict):
-        if found := re.fullmatch(r";\s*UnixStartTime:\s*(\d{1,11})\s*", line):
-            began.append(int(found[1]))
-        if fields := line.partition(";")[0].split():
-            yield number, fields

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from pathlib import Path
-from typing import Any, ClassVar, Final, TextIO
+from typing import Any, Final, TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,6 @@ from astraea.traces.columns import MAX_TIME, TIME, Places, gpus, refuse, shown
 
 #: notations of a missing time in public logs
 NO_DATE: Final = ("", "None", "NaT", "nan", "null", "NULL")
-
-DateArray = npt.NDArray[np.datetime64]
 
 Unit = tuple[float, float]
 """Unit of time: (multiply, divide) to get seconds."""
@@ -58,10 +56,7 @@ def read_lines(path: Path, strict: bool) -> Iterator[tuple[int, str]]:
 
 
 def read_start(path: Path, errors: str = "backslashreplace") -> str:
-    """Return the lines up to the first that is neither blank nor a comment (``;``), or raise `InputError`.
-
-    A longer line is cut at 64 Ki characters, so a large log is recognised without reading all of it.
-    """
+    """Return the lines, of at most 64 Ki characters, up to the first that is neither blank nor a comment (``;``)."""
     text = ""
     with opened(path, errors) as file:
         while line := file.readline(1 << 16):
@@ -90,10 +85,10 @@ def opened(path: Path, errors: str = "strict") -> Iterator[TextIO]:
         raise InputError(f"{path}: cannot be read ({err.strerror})") from None
 
 
-def read_json(path: Path, text: str | None = None) -> Any:
-    """Return the content of a JSON file, or raise `InputError`; `text` is its text if already read."""
+def read_json(path: Path) -> Any:
+    """Return the content of a JSON file, or raise `InputError`."""
     try:
-        return json.loads(read_text(path) if text is None else text)
+        return json.loads(read_text(path))
     except json.JSONDecodeError as err:
         raise InputError(f"{path}, line {err.lineno}: not JSON ({err.msg}, column {err.colno})") from None
     except (RecursionError, ValueError) as err:
@@ -109,7 +104,7 @@ class Table:
     lines: npt.NDArray[np.int64]
     strict: bool = True  #: if true, the first bad row is an error; otherwise it is one of the faults
     faults: Faults = field(default_factory=dict)
-    row: ClassVar[str] = "line {}"
+    row: str = "line {}"  #: how the place of a row is called
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -193,7 +188,7 @@ def _number(text: str) -> float:
         return float("nan")
 
 
-def parse_dates(values: TextArray, column: str, where: Sequence[str], absent: Sequence[str] = NO_DATE) -> DateArray:
+def parse_dates(values: TextArray, column: str, where: Sequence[str], absent: Sequence[str] = NO_DATE) -> Any:
     """Parse ``YYYY-MM-DD HH:MM:SS`` as naive times; NaT if marked as absent."""
     series = pd.Series(values, dtype=object)
     times = pd.to_datetime(series, format="%Y-%m-%d %H:%M:%S", errors="coerce")
@@ -237,10 +232,7 @@ def read_table(path: Path, headers: Mapping[int, Sequence[str]] | None = None, *
 
 
 def _csv_rows(text: Sequence[str], has_tabs: bool) -> Iterator[tuple[int, list[str], str]]:
-    """Yield the first line of each row, the row, and its error; each line of a faulty row counts as a row.
-
-    A row of several lines is faulty if it does not have as many columns as the first row.
-    """
+    """Yield the first line of each row, the row, and its error; each line of a faulty row counts as a row."""
     form: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if has_tabs else {"strict": True}
     begin, width = 0, 0
     while begin < len(text):
@@ -249,7 +241,7 @@ def _csv_rows(text: Sequence[str], has_tabs: bool) -> Iterator[tuple[int, list[s
         try:
             for row in reader:
                 width = width or len(row)
-                if reader.line_num - done > 1 and len(row) != width:
+                if reader.line_num - done > 1 and len(row) != width:  # several lines by a stray quote
                     break
                 yield begin + done + 1, row, ""
                 done = reader.line_num

@@ -50,12 +50,14 @@ NAMES: Final = {"demand": "num_gpu"} | {c: c for c in ("job_id", "tenant", "subm
 def read_tiresias_csv(
     path: Path, tenant: str, several: bool, time_unit: str | None, names: Mapping[str, str], strict: bool
 ) -> Rows:
-    """Read one file; if it is one of `several`, identifiers become ``file/job_id`` and `user` is the person.
-
-    Jobs of 0 GPUs or 0 s are set aside, and unless `strict` also rows that cannot be read. `names` gives the file's
-    names for some of `NAMES`.
-    """
-    table = _named(read_table(path, strict=strict), names)
+    """Read one file; if it is one of `several`, identifiers become ``file/job_id`` and `user` is the person."""
+    table = read_table(path, strict=strict)
+    for ours, theirs in names.items():
+        one_of(ours, NAMES, "a column")
+        table.require([theirs])
+    named = {c: v for c, v in table.columns.items() if c not in names.values()}
+    named |= {NAMES[ours]: table.columns[theirs] for ours, theirs in names.items()}
+    table = replace(table, columns=named)
     table.require(REQUIRED)
     told = time_unit or _TOLD.get(frozenset(table.columns))
     if told is None:
@@ -87,16 +89,6 @@ def read_tiresias_csv(
         "reason": reasons(len(table), (demand == 0, NO_GPU), (duration == 0, NO_TIME)),
     }
     return rows_of(table, rows | _extras(table, unit))
-
-
-def _named(table: Table, names: Mapping[str, str]) -> Table:
-    """Return the table with our column names; columns that had such a name by accident are dropped."""
-    for ours, theirs in names.items():
-        one_of(ours, NAMES, "a column")
-        table.require([theirs])
-    columns = {c: v for c, v in table.columns.items() if c not in names.values()}
-    columns |= {NAMES[ours]: table.columns[theirs] for ours, theirs in names.items()}
-    return replace(table, columns=columns)
 
 
 def _deadline(table: Table, submit: FloatArray, unit: Unit) -> FloatArray:

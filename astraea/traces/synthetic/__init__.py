@@ -15,8 +15,7 @@ from astraea.core.checks import whole_number
 from astraea.core.errors import InputError
 from astraea.core.frozen import read_only
 from astraea.core.units import DAY
-from astraea.traces.synthetic import arrivals
-from astraea.traces.synthetic import jobs as draw
+from astraea.traces.synthetic import draw
 from astraea.traces.trace import Trace
 
 SYNTHETIC: Final = ("venus", "philly")
@@ -38,13 +37,13 @@ class Recipe:
 
     `stream` is the number of the random stream, so that workloads with the same seed are independent. `start` is the
     Monday on which the evaluated window begins. Users queued in a cluster of `gpus` GPUs. `jobs` are submitted in the
-    window, `history_jobs` before. log(running time) is uniform between `knots` [s]; `tilt` is as in `jobs.end_states`.
+    window, `history_jobs` before. log(running time) is uniform between `knots` [s]; `tilt` is as in `draw.end_states`.
 
     The table `sizes` has for each gang size: `demand` [GPU], `share` of all jobs [%], `percent`, the distribution
     function of running time at the inner knots [%], and `states`, relative frequencies of completed, cancelled and
     failed. The table `tenants` has for each tenant: `weight` as in [Ye2022] Eq. 6, `load`, the requested GPU-time
     relative to the quota, `taste` (a gang of d GPUs is `d**taste` times as likely as among all jobs), `users`, and
-    `swing` as in `arrivals.activity`.
+    `swing` as in `draw.activity`.
     """
 
     name: str
@@ -81,10 +80,10 @@ class Recipe:
         """Make two weeks of jobs, with the six weeks before them as history."""
         rng = np.random.default_rng([self.stream, seed])
         days = HISTORY_DAYS + WINDOW_DAYS
-        rate = arrivals.intensity(rng, days)
-        active = arrivals.activity(rng, days, self.tenants["swing"].to_numpy())
+        rate = draw.intensity(rng, days)
+        active = draw.activity(rng, days, self.tenants["swing"].to_numpy())
         users = draw.Users(rng, self.tenants["users"].to_numpy(), len(self.sizes))
-        bins = int(HISTORY_DAYS * DAY) // arrivals.BIN
+        bins = int(HISTORY_DAYS * DAY) // draw.BIN
         past = self._jobs(rng, users, rate[:bins], active[:HISTORY_DAYS], self.history_jobs)
         present = self._jobs(rng, users, rate[bins:], active[HISTORY_DAYS:], self.jobs)
         present["submit_time"] += int(HISTORY_DAYS * DAY)
@@ -112,7 +111,7 @@ class Recipe:
         self, rng: np.random.Generator, users: draw.Users, rate: FloatArray, active: FloatArray, n: int
     ) -> pd.DataFrame:
         """Make `n` jobs in order of submission, tenants and users by number; every gang size has its exact share."""
-        submit = arrivals.submit_times(rng, rate, n)
+        submit = draw.submit_times(rng, rate, n)
         tenant, size, user, template = self._sessions(rng, users, submit, active)
         score = users.pace[user, size, template] + np.sqrt(draw.WITHIN) * rng.standard_normal(n)
         duration = np.empty(n)
@@ -128,7 +127,7 @@ class Recipe:
         jobs = pd.DataFrame(
             {"tenant": tenant, "user": number, "demand": demand, "duration": duration, "state": state}
         )
-        order = arrivals.look_before_submitting(submit, tenant, demand, duration, self.quota)
+        order = draw.look_before_submitting(submit, tenant, demand, duration, self.quota)
         return jobs.iloc[order].assign(submit_time=submit)
 
     def _sessions(

@@ -84,7 +84,7 @@ def test_memory_and_work_after_a_year_are_those_of_the_first_day(days: int, tmp_
             memory, _ = tracemalloc.get_traced_memory()
             assert one.state is not None and one.rounds is not None
             assert one.rounds.now > clock.now - 20  # rounds were played, not left out
-            with closing(open_to_read(config.state)) as db:
+            with open_to_read(config.state) as db:
                 found = read_state(db)
             assert found is not None
             hours = len(one.state.accounts.timeline), len(found.accounts.timeline)

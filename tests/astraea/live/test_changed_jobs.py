@@ -27,7 +27,7 @@ def test_a_job_keeps_the_tenant_that_it_was_admitted_with(field: str) -> None:
     assert all("a has had 200% of its fair share" in action.why for action in result.actions)
     assert [(lease.job, lease.tenant) for lease in result.over] == [("2", "a"), ("1", "a")]
     assert {lease.tenant for lease in result.state.leases.values()} == {"a"}
-    assert r.accounts.rho("a") > 0
+    assert r.accounts.balance("a").rho > 0
     assert r.accounts.trace.tenants == ("a", "b")
 
 
@@ -142,7 +142,7 @@ def test_a_clock_that_was_set_back_waits() -> None:
     step(r, 0, job("1", demand=4))
     for second in (50, 20):
         step(r, second, running("1", 0, 4))
-        assert (r.accounts.now, r.leases["1"].ends, r.accounts.rho("a")) == (50, EPOCH + 100, 1)
+        assert (r.accounts.now, r.leases["1"].ends, r.accounts.balance("a").rho) == (50, EPOCH + 100, 1)
     step(r, 100, running("1", 0, 4))
     assert r.leases["1"].is_renewal
 

@@ -27,7 +27,7 @@ from astraea.live.ledger import Ledger, all_leases
 from astraea.live.partition import LATE_ENDS
 from astraea.live.rounds import Rounds
 from astraea.live.state import Lease
-from astraea.live.status import as_records, as_text, status
+from astraea.live.status import as_record, as_text, status
 
 
 class Told(Coordinator):
@@ -84,7 +84,7 @@ def test_an_error_costs_one_round_and_the_next_does_the_right_thing(
     found = status(one.config, one.clock.now)
     assert (found.failed, found.failed_at, found.failure) == (2, EPOCH + 20, "ZeroDivisionError: division by zero")
     assert "WARNING: 2 rounds failed, the last at " in as_text(found)
-    assert as_records(found)["failed"] == 2
+    assert as_record(found)["failed"] == 2
 
 
 @pytest.mark.parametrize("error", [RuntimeError("a bug"), SlurmError("squeue did not answer")])

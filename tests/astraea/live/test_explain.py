@@ -20,13 +20,13 @@ from astraea.cli.main import main
 from astraea.core.errors import InputError
 from astraea.live.answers import Job
 from astraea.live.config import Config, read_config
-from astraea.live.explain import Explanation, accounts_after, as_record, explain
+from astraea.live.explain import Explanation, ForecastRound, accounts_after, explain, rounds_ahead
 from astraea.live.five_lines import as_text
-from astraea.live.forecast import ForecastRound, rounds_ahead
 from astraea.live.ledger import leases_of, open_to_read, read_state
 from astraea.live.partition import LATE_ENDS
 from astraea.live.rounds import Rounds
 from astraea.live.slurm import Slurm
+from astraea.live.status import as_record
 
 OWN = '''
 import astraea
@@ -70,7 +70,7 @@ def test_the_forecast_comes_true_to_the_round_if_no_job_ends(tmp_path: Path, pol
     (tmp_path / "own.py").write_text(OWN)
     slurm, seen = SmallSlurm(*crowd(7)), 45
     config = play(tmp_path, slurm, seen, settings(policy))
-    with closing(open_to_read(config.state)) as db:
+    with open_to_read(config.state) as db:
         state = read_state(db)
     assert state is not None
     live = Rounds(config, GPUS, EPOCH, state, no_history)
@@ -223,7 +223,7 @@ def test_the_forecast_comes_true_on_a_slurm(site: Callable[..., Site], tenants: 
     until("one has lost its lease", 60, lambda: " requeue job " in here.log)
     time.sleep(2 * INTERVAL)  # it is seen off its GPUs
     config = replace(read_config(here.at / "live.toml"), state=here.at / "copy.sqlite")
-    with closing(open_to_read(here.state)) as db, closing(sqlite3.connect(config.state)) as copy:
+    with open_to_read(here.state) as db, closing(sqlite3.connect(config.state)) as copy:
         db.backup(copy)  # the state moves on
     now = time.time()
     explained = [explain(config, job.id, now) for job in here.jobs]
@@ -238,7 +238,7 @@ def first_grant(here: Site, found: Explanation) -> float:
     came: list[float] = []
 
     def has_come() -> bool:
-        with closing(open_to_read(here.state)) as db:
+        with open_to_read(here.state) as db:
             came[:] = [lease.granted for lease in leases_of(db, found.job) if lease.granted > found.time]
         return bool(came)
 

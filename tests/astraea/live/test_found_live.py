@@ -27,7 +27,7 @@ def test_an_interactive_job_is_charged_and_never_stopped() -> None:
     assert result.notes == ("job 1 is interactive (srun or salloc): it is never stopped",)
     result = step(r, 500, running("1", 0, **SRUN), *NEW)
     assert actions(result) == [(RELEASE, "2")]  # what it holds is granted to nobody
-    assert r.accounts.rho("a") == 1
+    assert r.accounts.balance("a").rho == 1
     assert r.leases["1"].ends == math.inf
 
 
@@ -130,7 +130,7 @@ def test_a_lease_that_slurm_will_not_start_is_withdrawn_and_the_next_job_is_pick
     assert result.notes[0] == (
         f"withdraw lease 1 of job 1: Slurm does not start it ({reason}); it is skipped for 4 rounds"
     )
-    assert r.accounts.rho_of_job("1") == 0
+    assert r.accounts.balance_of_job("1").rho == 0
     assert actions(step(r, 20, jobs[0])) == []
     assert actions(step(r, 60, jobs[0])) == [(RELEASE, "1")]
     assert "for 8 rounds" in step(r, 70, stuck).notes[0]
@@ -235,7 +235,7 @@ def test_the_accounting_may_be_down_at_the_start_and_is_asked_later() -> None:
     history.is_there = True
     step(r, 20, running("1", 1))
     assert r.accounts.view.tenant.attained[1] == 400
-    assert r.accounts.rho("b") == 1
+    assert r.accounts.balance("b").rho == 1
     history.is_there = False
     assert step(r, 30, running("1", 1)).notes == ()  # nothing is unknown
 

@@ -123,13 +123,13 @@ def test_a_lease_that_slurm_did_not_start_is_not_charged(policy: str) -> None:
     step(r, 0, job("1", demand=8))
     waits = job("1", demand=8, held=False, reason="Priority")
     step(r, 50, waits)
-    assert r.accounts.rho("a") == 1
+    assert r.accounts.balance("a").rho == 1
     result = step(r, 100, waits, *NEW)
     assert [lease.outcome for lease in result.over] == ["not started"]
     assert any("Slurm had not started it (Priority)" in action.why for action in result.actions)
     assert r.accounts.view.tenant.attained[0] == 0
     assert r.accounts.view.tenant.decayed[0] == pytest.approx(0, abs=1e-6)
-    assert r.accounts.rho_of_job("1") == 0
+    assert r.accounts.balance_of_job("1").rho == 0
 
 
 FOREIGN = running("9", 0, demand=6, partition="other")
@@ -203,7 +203,7 @@ def test_a_tenant_that_comes_later() -> None:
     result = step(r, 50, running("1", 0, account="x", demand=8), job("2", account="y", demand=8))
     assert actions(result) == [(RELEASE, "2")]
     assert r.accounts.quota("x") == 8
-    assert r.accounts.rho("x") == pytest.approx(1)
+    assert r.accounts.balance("x").rho == pytest.approx(1)
 
 
 def test_who_is_left_to_slurm_is_told_once() -> None:

@@ -15,12 +15,12 @@ from live_cluster import LIVE, job
 from places import ROOT
 from pretended_slurm import NODES, pretend, queue_entry
 
-from astraea.live.answers import Node, Run, SlurmError, _per_node, jobs_of, nodes_of, runs_of
+from astraea.live.answers import Node, Run, SlurmError, jobs_of, nodes_of, runs_of
 from astraea.live.config import read_config
 from astraea.live.coordinator import Coordinator
 from astraea.live.ledger import Ledger
 from astraea.live.slurm import Slurm
-from astraea.traces.slurm_words import state_of
+from astraea.traces.slurm_words import gres_of, state_of
 
 DATA = ROOT / "tests" / "data" / "live"
 
@@ -83,7 +83,7 @@ def test_newer_versions_write_numbers_and_states_otherwise() -> None:
     ],
 )  # fmt: skip
 def test_gpus_of_a_node(text: str, gpus: int) -> None:
-    assert _per_node(text) == gpus
+    assert gres_of(text) == gpus
 
 
 def test_nodes() -> None:

@@ -13,7 +13,6 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
@@ -95,7 +94,7 @@ def check(here: Site, outages: Sequence[tuple[float, float]]) -> None:
     slurmctld is back, if a round has seen it or has tried to start the job again. Later use of the GPUs is not charged.
     If slurmctld starts the job again at once, its lease continues.
     """
-    with closing(open_to_read(here.state)) as db:
+    with open_to_read(here.state) as db:
         leases = all_leases(db)
     by_slurm, found = here.runs(), Counter[str]()
     held: list[tuple[float, int]] = []

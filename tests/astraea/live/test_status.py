@@ -16,8 +16,7 @@ from places import ROOT
 from astraea.core.errors import InputError
 from astraea.live.config import Config, read_config
 from astraea.live.ledger import Ledger
-from astraea.live.prometheus import METRICS, as_prometheus
-from astraea.live.status import FIRST, as_records, as_text, status
+from astraea.live.status import FIRST, METRICS, as_prometheus, as_record, as_text, status
 
 
 @pytest.fixture
@@ -54,7 +53,7 @@ def test_leases_by_their_end_and_waiting_jobs_since_they_lost_theirs(three: Conf
     assert (job, tenant, gpus, waited) == ("1", "vision", 8, 10)
     # 8 GPUs for 60 s, of 8 for 30 s and, beside job 4 of the same weight, of its half of the quota for 40 s
     assert rho == pytest.approx(8 * 60 / (8 * 30 + 4 * 40))
-    read = json.loads(json.dumps(as_records(found), allow_nan=False))
+    read = json.loads(json.dumps(as_record(found), allow_nan=False))
     assert read["leases"][3] == {"job": "5", "tenant": "speech", "gpus": 4, "lease": 1, "left": None}
     assert read["partition"] == "gpu" and read["parameters"]["lease_term"] == 60
 
@@ -85,7 +84,7 @@ def test_long_lists_are_cut_in_the_text_only(tmp_path: Path) -> None:
     text = as_text(more)
     assert f"12 waiting jobs, by submission (the first {FIRST})" in text
     assert len(text.splitlines()) == 5 + 3 + 1 + 2 + 16 + 1 + 2 + FIRST
-    assert len(as_records(more)["waiting"]) == 12
+    assert len(as_record(more)["waiting"]) == 12
 
 
 def test_names_cannot_write_into_the_terminal(tmp_path: Path) -> None:
@@ -94,7 +93,7 @@ def test_names_cannot_write_into_the_terminal(tmp_path: Path) -> None:
     found = status(config, EPOCH + 10)
     shown = as_text(found)
     assert "\x1b" not in shown and r"evil\x1b[31m\nname" in shown
-    assert as_records(found)["tenants"][0]["tenant"] == "evil\x1b[31m\nname"
+    assert as_record(found)["tenants"][0]["tenant"] == "evil\x1b[31m\nname"
 
 
 def test_looking_writes_nothing(three: Config) -> None:

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import closing
 
 import pytest
 from live_checks import SAME
@@ -34,7 +33,7 @@ def user(real_slurm: RealSlurm) -> Iterator[Callable[..., subprocess.CompletedPr
 
 
 def leases(here: Site) -> list[Lease]:
-    with closing(open_to_read(here.state)) as db:
+    with open_to_read(here.state) as db:
         return all_leases(db)
 
 

@@ -15,7 +15,7 @@ from trace_samples import SACCT_JSON, sacct_entry
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
 from astraea.core.errors import InputError
-from astraea.traces.readers import read_trace, slurm, slurm_files, slurm_jobs, slurm_json
+from astraea.traces.readers import read_trace, slurm, slurm_files, slurm_jobs
 from astraea.traces.readers.rows import NO_GPU, NO_TIME
 from astraea.traces.readers.table import WIDTH
 from astraea.traces.slurm_words import hosts_of
@@ -168,8 +168,7 @@ def test_chunks(rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / "log.json").write_text(json.dumps(SACCT_JSON))
     whole, document = read(tmp_path, *jobs), read_trace(tmp_path / "log.json")
     monkeypatch.setattr(slurm_files, "CHUNK", rows)
-    monkeypatch.setattr(slurm_json, "CHUNK", rows)
-    monkeypatch.setattr(slurm_json, "_SIZE", 7)
+    monkeypatch.setattr(slurm_files, "_SIZE", 7)
     for one, other in ((whole, read(tmp_path, *jobs)), (document, read_trace(tmp_path / "log.json"))):
         pd.testing.assert_frame_equal(one.frame, other.frame)
         assert one.details is not None and other.details is not None

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from astraea.core.errors import InputError
-from astraea.traces.slurm_accounts import Association, read_accounts, shares_in_the_whole
-from astraea.traces.slurm_conf import Conf, read_conf, resources, seconds
+from astraea.traces.slurm_conf import Association, Conf, read_accounts, read_conf, seconds, shares_in_the_whole
+from astraea.traces.slurm_words import resources
 
 CONF = """\
 ClusterName=c   # a comment

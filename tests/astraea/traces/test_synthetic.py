@@ -17,7 +17,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.traces.synthetic import compromises, synthesize
-from astraea.traces.synthetic.arrivals import HOURLY, look_before_submitting
+from astraea.traces.synthetic.draw import HOURLY, look_before_submitting
 from astraea.traces.trace import Trace
 from papers.ye2022.characterize import PRODUCTION_NODES
 from papers.ye2022.generator import PUBLISHED, accepted, described
