@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astraea.audit import causes, history, reasons, recorded, scenarios
+from astraea.audit import causes, recorded, scenarios
 from astraea.audit.replays import MANY, replays
 from astraea.audit.scenarios import AS_IT_WAS, Calibration, calibration
 from astraea.cluster.cluster import Cluster
@@ -22,7 +22,6 @@ from astraea.cluster.rules import Rules
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.cluster.simulation import split_off_impossible
-from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
 from astraea.core.metrics import average_jct, sharing_loss
 from astraea.core.result import Result
@@ -72,11 +71,11 @@ class Audit(NamedTuple):
     left_out: int  #: jobs that schedulers with quotas could never run; they are in no comparison
     period: str  #: name of a period of `owed`
     owed: pd.DataFrame
-    causes: pd.DataFrame  #: of `causes.causes`, the longest waits, with the columns of `reasons.beside`
+    causes: pd.DataFrame  #: of `causes.causes`, the longest waits, with the columns of `causes.beside`
     overview: pd.DataFrame
     by_tenant: pd.DataFrame
     by_size: pd.DataFrame
-    by_month: pd.DataFrame  #: of `history.by_month`
+    by_month: pd.DataFrame  #: of `scenarios.by_month`
     gains: pd.DataFrame
     over_time: pd.DataFrame
     lease_terms: pd.DataFrame  #: input of `recommended_term`
@@ -100,13 +99,14 @@ def audit(
 
     who, waiting = recorded.waits(trace, runs), recorded.still_waiting(trace)
     bounds, period = scenarios.periods(max(end, float(waiting["submit_time"].max())) if len(waiting) else end)
-    longest = _longest((who["until"] - who["since"]).to_numpy(), who["tenant"].to_numpy())
-    found = reasons.beside(causes.causes(trace, runs, cluster, who.iloc[longest], rules), trace)
+    longest = who.iloc[(who["since"] - who["until"]).argsort(kind="stable")]
+    longest = longest[(np.arange(len(longest)) < STARVED) | (longest.groupby("tenant").cumcount() < PER_TENANT)]
+    found = causes.beside(causes.causes(trace, runs, cluster, longest, rules), trace)
 
     told: dict[str, Any] = {
         "utilization": scenarios.use(was, trace.span),
         "owed": scenarios.owed(was, quota, bounds, waiting),
-        "by_month": history.by_month(trace, who, was, quota, waiting, bounds[-1]),
+        "by_month": scenarios.by_month(trace, who, was, quota, waiting, bounds[-1]),
         "over_time": scenarios.over_time(was, waiting),
         "jobs": {str(name): int(n) for name, n in was.jobs["tenant"].value_counts().items()},
     }
@@ -117,10 +117,14 @@ def audit(
         hint = "use larger tenants (--tenant), or give the true number of nodes (--nodes)"
         raise InputError(f"{error}; {hint}") from None
     theirs = None if rules is None else rules.of(np.flatnonzero(np.isin(trace.job_id, common.job_id)))
-    shown = _of(was, common) if len(aside) else was
+    shown = was
+    if len(aside):
+        assert was.grants is not None
+        jobs, grants = (t[t["job_id"].isin(common.job_id)].reset_index(drop=True) for t in (was.jobs, was.grants))
+        shown = dataclasses.replace(was, jobs=jobs, grants=grants, placements=None)
     rows = [scenarios.overview_row(AS_IT_WAS, shown)]
     results = {AS_IT_WAS: _without_log(shown)}
-    was = _without_log(was) if len(aside) else results[AS_IT_WAS]
+    was = _without_log(was)
     del who, runs, shown
     # jobs that the others cannot run would make all jobs wait longer, so the comparison leaves them out
     others = [get_policy(name) for name in dict.fromkeys(what_if) if name != own.name]
@@ -129,9 +133,8 @@ def audit(
         rows.append(scenarios.overview_row(policy.name, result))
         results[policy.name] = _without_log(result)
     del result
-    near = [results[own.name]]
-    if len(aside) or len(trace) <= MANY:
-        near = replays(trace, cluster, own, rules, settings)
+    once = len(trace) > MANY and not len(aside)
+    near = [results[own.name]] if once else replays(trace, cluster, own, rules, settings)
     terms, sentence = _lease_terms(
         common, cluster, settings, theirs,
         {p.parameters["lease_term"]: results[p.name] for p in others if p.name == "astraea"},
@@ -166,23 +169,7 @@ def with_those_who_wait(trace: Trace) -> Trace:
     weights = dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True))
     if len(set(weights.values())) > 1 or trace.tree is not None:
         raise InputError(f"{trace.name}: tenant {lacking[0]!r} has a waiting job but no share; give it one (--weights)")
-    one = trace.tenant_weight[0]
-    return trace.with_weights(weights | dict.fromkeys(lacking, float(one)))
-
-
-def _longest(wait: FloatArray, tenant: IntArray) -> IntArray:
-    """Return the rows of the longest waits of all, and of each tenant, the longest first."""
-    order = np.argsort(-wait, kind="stable")
-    rank = pd.Series(order).groupby(tenant[order]).cumcount().to_numpy()
-    return order[(np.arange(len(order)) < STARVED) | (rank < PER_TENANT)]
-
-
-def _of(result: Result, trace: Trace) -> Result:
-    """Return a result restricted to the jobs of `trace`."""
-    assert result.grants is not None
-    jobs = result.jobs[result.jobs["job_id"].isin(trace.job_id)].reset_index(drop=True)
-    grants = result.grants[result.grants["job_id"].isin(trace.job_id)].reset_index(drop=True)
-    return dataclasses.replace(result, jobs=jobs, grants=grants, placements=None)
+    return trace.with_weights(weights | dict.fromkeys(lacking, float(trace.tenant_weight[0])))
 
 
 def _without_log(result: Result) -> Result:
@@ -215,14 +202,13 @@ def _lease_terms(
 
 def anonymous(trace: Trace) -> Trace:
     """Replace tenants by letters, users and jobs by numbers, in their order, so always by the same names."""
-    owners = set(trace.tenants) | set(recorded.still_waiting(trace)["tenant"])
-    digits = len(str(len(owners)))
-    letters = [f"T{k:0{digits}d}" for k in range(1, len(owners) + 1)]
-    if len(owners) <= len(string.ascii_uppercase):
-        letters = list(string.ascii_uppercase[: len(owners)])
+    owners = sorted(set(trace.tenants) | set(recorded.still_waiting(trace)["tenant"]))
+    letters: Sequence[str] = string.ascii_uppercase
+    if len(owners) > len(letters):
+        letters = [f"T{k:0{len(str(len(owners)))}d}" for k in range(1, len(owners) + 1)]
     people = sorted({*trace.user, *(() if trace.history is None else trace.history.user)})
     users = {user: f"user {k}" for k, user in enumerate(people, 1)}
-    return _renamed(trace, dict(zip(sorted(owners), letters, strict=True)), users)
+    return _renamed(trace, dict(zip(owners, letters, strict=False)), users)
 
 
 def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Trace:

@@ -1,4 +1,4 @@
-"""Causes of waits, from the starts and ends of all other jobs.
+"""Causes of waits, from the starts and ends of all other jobs, and their comparison with Slurm's own reasons.
 
 Every moment of a wait has one cause, the first of these that applies:
 
@@ -16,10 +16,24 @@ Every moment of a wait has one cause, the first of these that applies:
 
 The cause of a wait is the one that lasted longest. Dependencies, reservations, broken nodes and priorities given by
 hand are not in a log, so they are unknown here.
+
+For every job, also for one that ran, Slurm keeps the last reason for waiting that was not Priority or Resources
+(`Reason` of sacct). It can be compared as follows:
+
+- No reason: the queue, that is Priority or Resources. Every cause except `Cause.QUOTA` agrees.
+- A limit of an association, a QOS or a partition: `Cause.QUOTA` agrees.
+- Certain nodes are down or reserved: `Cause.GANG` agrees.
+- Licences and the like: no cause found from starts and ends agrees.
+- Dependencies, begin times and holds: they end before a job is eligible and its wait begins, so nothing is compared.
+
+Slurm's reason is the last one, not the longest: if it differs from the cause, either may have lasted longer.
+
+Source: slurm.schedmd.com/sacct.html, slurm.schedmd.com/job_reason_codes.html.
 """
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Any, Final
 
@@ -29,7 +43,7 @@ import pandas as pd
 from astraea.audit.recorded import Log
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.rules import Rules
-from astraea.core.arrays import BoolArray, FloatArray, IntArray
+from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.text import counted
 from astraea.core.units import duration_text
 from astraea.traces.trace import Trace
@@ -46,6 +60,30 @@ class Cause(StrEnum):
     QUEUE = "behind others in the queue"
 
 
+class Told(StrEnum):
+    """Subject of Slurm's reason."""
+
+    QUEUE = "Priority or Resources"
+    LIMIT = "a limit"
+    NODES = "certain nodes"
+    OTHER = "licences and others"
+    BEFORE = "not yet eligible"
+
+
+_WORDS: Final = {
+    Told.QUEUE: r"|None|Priority|Resources",
+    Told.BEFORE: r"Dependency\w*|BeginTime|JobHeld\w+",
+    Told.LIMIT: r"QOS\w+|Assoc\w+|Max\w+PerAccount|Partition\w*Limit|PartitionConfig|JobArrayTaskLimit",
+    Told.NODES: r"ReqNodeNotAvail|NodeDown|Reservation\w*|BadConstraints|PartitionDown|PartitionInactive",
+    Told.OTHER: r".*",
+}
+
+AGREE: Final = {cause: (Told.QUEUE,) for cause in Cause} | {
+    Cause.QUOTA: (Told.LIMIT,),
+    Cause.GANG: (Told.QUEUE, Told.NODES),
+}
+"""Reasons that fit each cause."""
+
 NAMED: Final = 3
 """Jobs or tenants that a sentence names."""
 
@@ -56,8 +94,7 @@ def causes(
     """Find out why some jobs waited.
 
     `runs` are those of `observed.recorded_runs`, `rules` those of the cluster if known, and `who` rows of
-    `recorded.waits`; jobs that did not wait are left out. The columns are job_id, tenant, demand [GPU], since, until,
-    wait [s], still, cause, the seconds of each cause, and the sentence `why`.
+    `recorded.waits`; jobs that did not wait are left out. The column of a cause has its seconds, `why` is a sentence.
     """
     log = Log(trace, runs, cluster, rules)
     rows = [_explained(log, wait) for wait in who[who["until"] > who["since"]].itertuples()]
@@ -65,10 +102,10 @@ def causes(
     return pd.DataFrame(rows, columns=names)
 
 
-def _explained(log: Log, w: Any) -> dict[str, object]:
-    """Explain one wait, a row of `recorded.waits`."""
+def _explained(log: Log, w: Any) -> tuple[object, ...]:
+    """Explain one wait, a row of `recorded.waits`: a row of `causes`."""
     trace, t = log.trace, int(w.tenant)
-    lo, hi = (int(np.searchsorted(log.time, at, side="right")) for at in (w.since, w.until))
+    lo = int(np.searchsorted(log.time, w.since, side="right"))
     hi = max(int(np.searchsorted(log.time, w.until, side="left")), lo)
     times = np.concatenate([[w.since], log.time[lo:hi], [w.until]])
     lasts = np.diff(times)
@@ -76,7 +113,12 @@ def _explained(log: Log, w: Any) -> dict[str, object]:
     later = log.job[lo:hi] >= w.later
     passed = np.concatenate([[0], np.cumsum(np.where(later, log.gpus[lo:hi], 0))])
     owners = trace.tenant[log.job[lo:hi]]
-    poorer = _poorer(log, w, lo, hi, later, owners)
+    _, first, of = np.unique(log.job[lo:hi], return_index=True, return_inverse=True)
+    begun = log.time[lo:hi][first][of]  # first event of each later job since the wait began
+    poorer = np.zeros(hi - lo, dtype=bool)  # events of later jobs of another tenant that had used less for its weight
+    for other in set(owners[later].tolist()) - {t}:
+        rows = np.flatnonzero(later & (owners == other))
+        poorer[rows] = log.usage(other, begun[rows]) < log.usage(t, begun[rows])
     fairly = np.concatenate([[0], np.cumsum(np.where(poorer, log.gpus[lo:hi], 0))])
     room = free >= w.demand
     job = None if w.still else int(w.later) - 1
@@ -96,25 +138,12 @@ def _explained(log: Log, w: Any) -> dict[str, object]:
     seconds = {cause: float(lasts[mask].sum()) for cause, mask in masks.items()}
     cause = max(seconds, key=lambda c: seconds[c])
     begins = later & (log.gpus[lo:hi] > 0)
-    started, poorly = (lo + np.flatnonzero(rows) for rows in (begins, begins & poorer))
+    started, poorly = (lo + np.flatnonzero(starts) for starts in (begins, begins & poorer))
     text = _sentence(log, w, cause, seconds[cause], free[masks[cause]], lasts[masks[cause]], started, poorly)
-    return {
-        "job_id": w.job_id, "tenant": trace.tenants[t], "demand": int(w.demand), "since": float(w.since),
-        "until": float(w.until), "wait": float(w.until - w.since), "still": bool(w.still), "cause": str(cause),
-        **{str(one): lasted for one, lasted in seconds.items()}, "why": text,
-    }  # fmt: skip
-
-
-def _poorer(log: Log, w: Any, lo: int, hi: int, later: BoolArray, owners: IntArray) -> BoolArray:
-    """Return which events of later jobs are of another tenant that had used less for its weight at the job's start."""
-    jobs, time, t = log.job[lo:hi], log.time[lo:hi], int(w.tenant)
-    _, first, of = np.unique(jobs, return_index=True, return_inverse=True)
-    started = time[first][of]  # first event of each later job since the wait began
-    out = np.zeros(hi - lo, dtype=bool)
-    for other in set(owners[later].tolist()) - {t}:
-        rows = np.flatnonzero(later & (owners == other))
-        out[rows] = log.usage(other, started[rows]) < log.usage(t, started[rows])
-    return out
+    return (
+        w.job_id, trace.tenants[t], int(w.demand), float(w.since), float(w.until), float(w.until - w.since),
+        bool(w.still), str(cause), *seconds.values(), text,
+    )  # fmt: skip
 
 
 def _sentence(
@@ -126,66 +155,62 @@ def _sentence(
     `free` are the GPUs that were free meanwhile, each number for `lasts` [s]; `started` are the starts of later jobs,
     in the log's order, and `poorly` those of tenants that had used less.
     """
-    trace = log.trace
-    wait = duration_text(float(w.until - w.since))
-    verb = "has waited" if w.still else "waited"
-    head = f"{w.job_id} of {trace.tenants[int(w.tenant)]} ({_gpus(int(w.demand))}) {verb} {wait}"
-    long = duration_text(seconds)
+    trace, t, wait = log.trace, int(w.tenant), duration_text(float(w.until - w.since))
+    tenant = trace.tenants[t]
+    head = f"{w.job_id} of {tenant} ({_gpus(int(w.demand))}) {'has waited' if w.still else 'waited'} {wait}"
+    head = f"{head}: for {duration_text(seconds)},"
     if cause in (Cause.QUOTA, Cause.ORDER, Cause.GANG):
         mean = round(float(np.average(free, weights=lasts)))
+        were = f"{_gpus(mean)} {_is(mean)} free"
+        if cause is Cause.QUOTA and log.rules is not None:
+            return f"{head} it would have exceeded a limit of Slurm, while {were}"
         if cause is Cause.QUOTA:
-            if log.rules is not None:
-                return f"{head}: for {long}, it would have exceeded a limit of Slurm, while {_were(mean)} free"
-            tenant, quota = trace.tenants[int(w.tenant)], _gpus(int(log.quota[int(w.tenant)]))
-            more = f"but with it {tenant} would have exceeded its quota of {quota}"
-            return f"{head}: for {long}, {_were(mean)} free on average, {more}"
+            quota = _gpus(int(log.quota[t]))
+            return f"{head} {were} on average, but with it {tenant} would have exceeded its quota of {quota}"
         if cause is Cause.ORDER:
-            room = f"it had room ({_were(mean)} free on average)"
-            return f"{head}: for {long}, {room}, but was kept back{_ahead(log, w)}"
+            return f"{head} it had room ({were} on average), but was kept back{_ahead(log, w)}"
         nodes = "nodes that its gang could not have together"
         if not w.still and trace.details is not None and (asked := trace.details["constraint"].iloc[w.later - 1]):
             nodes += f" or that are not {asked}"
-        return f"{head}: for {long}, {_were(mean)} free on average, but on {nodes}, or kept for another job"
+        return f"{head} {were} on average, but on {nodes}, or kept for another job"
     if cause is Cause.QUEUE:
-        return f"{head}: for {long}, jobs that came before it held too many GPUs{_holders(log, w)}"
-    later = f"{counted(len(started), 'job')} that came later{_largest(log, started)}"
+        return f"{head} jobs that came before it held too many GPUs{_holders(log, w)}"
+    jobs = log.job[started]
+    largest = jobs[np.argsort(-trace.demand[jobs], kind="stable")][:NAMED]
+    names = ", ".join(f"{trace.job_id[j]} of {trace.tenants[trace.tenant[j]]}" for j in largest)
+    later = f"{counted(len(jobs), 'job')} that came later,{' such as' * (len(jobs) > len(largest))} {names}"
     if log.in_order is not None:
-        number = int(log.in_order[log.job[started]].sum())
-        later += f" ({number} in order of priority, {len(started) - number} by backfill)"
+        number = int(log.in_order[jobs].sum())
+        later += f" ({number} in order of priority, {len(jobs) - number} by backfill)"
     if cause is Cause.BACKFILL:
-        return f"{head}: for {long}, it would have had room without {later}"
-    tenant, first = trace.tenants[int(w.tenant)], int(poorly[np.argmax(log.gpus[poorly])])
+        return f"{head} it would have had room without {later}"
+    first = int(poorly[np.argmax(log.gpus[poorly])])
     j, then = int(log.job[first]), log.time[first : first + 1]
-    ours, theirs = (float(log.usage(t, then)[0]) for t in (int(w.tenant), int(trace.tenant[j])))
+    ours, theirs = (float(log.usage(one, then)[0]) for one in (t, int(trace.tenant[j])))
     other = trace.tenants[int(trace.tenant[j])]
     used = f"{other} had used nothing yet"
     if theirs > 0:
         used = f"{tenant} had used {ours / theirs:.1f} times as much as {other}, relative to their shares"
-    return f"{head}: for {long}, its GPUs went to {later}; when {trace.job_id[j]} started, {used}"
+    return f"{head} its GPUs went to {later}; when {trace.job_id[j]} started, {used}"
 
 
 def _gpus(number: int) -> str:
     return counted(number, "GPU")
 
 
-def _were(number: int) -> str:
-    return f"{_gpus(number)} {_is(number)}"
+def _is(number: int) -> str:
+    return "was" if number == 1 else "were"
 
 
 def _holders(log: Log, w: Any) -> str:
     """Return which tenants held most GPUs when the job came, and how many jobs were ahead of it."""
-    trace = log.trace
+    trace, ahead = log.trace, _before(log, w)
     held = np.array([int(log.held(t, np.array([w.since]))[0]) for t in range(len(trace.tenants))])
     order = [t for t in np.argsort(-held, kind="stable") if held[t] > 0][:NAMED]
     names = ", ".join(f"{held[t]} by {trace.tenants[t]}" for t in order)
-    ahead = _before(log, w)
     queue = f"{counted(len(ahead), 'job')} with {_gpus(int(trace.demand[ahead].sum()))} {_is(len(ahead))} ahead of it"
     queue = queue if len(ahead) else "no job was ahead of it"
-    return f" ({names} when it came), and {queue} in the queue" if names else f", and {queue} in the queue"
-
-
-def _is(number: int) -> str:
-    return "was" if number == 1 else "were"
+    return f"{f' ({names} when it came)' * bool(names)}, and {queue} in the queue"
 
 
 def _before(log: Log, w: Any) -> IntArray:
@@ -209,9 +234,41 @@ def _ahead(log: Log, w: Any) -> str:
     return f" behind {counted(len(ahead), 'earlier job')}, the largest {name}"
 
 
-def _largest(log: Log, started: IntArray) -> str:
-    """Return the largest jobs by GPUs."""
-    jobs = log.job[started]
-    order = jobs[np.argsort(-log.trace.demand[jobs], kind="stable")][:NAMED]
-    names = ", ".join(f"{log.trace.job_id[j]} of {log.trace.tenants[log.trace.tenant[j]]}" for j in order)
-    return f", such as {names}" if len(jobs) > len(order) else f", {names}"
+def told_by(reason: str) -> Told:
+    """Return the subject of a reason of Slurm."""
+    return next(told for told, words in _WORDS.items() if re.fullmatch(words, reason))
+
+
+def beside(found: pd.DataFrame, trace: Trace) -> pd.DataFrame:
+    """Add Slurm's own reasons to the waits of `causes`: reason, its subject told (empty if not in the log), and shown.
+
+    `shown` is the cause, or Slurm's reason if it does not fit the cause and concerns the wait. A known limit that
+    lasted for part of the wait does not replace the cause that lasted longest.
+    """
+    known: dict[str, str] = {}
+    if trace.details is not None and (trace.details["reason"] != "").any():
+        words = trace.details["reason"].astype(str).str.extract(r"^(\w*)", expand=False)  # nodes may follow
+        known = dict(zip(trace.job_id, words, strict=True))
+    told = [str(told_by(known[job])) if job in known else "" for job in found["job_id"]]
+    shown = [
+        cause if about in ("", Told.BEFORE, *AGREE[Cause(cause)]) or (about == Told.LIMIT and limited > 0)
+        else f"Slurm: {about}"
+        for cause, about, limited in zip(found["cause"], told, found[Cause.QUOTA], strict=True)
+    ]  # fmt: skip
+    reason = [known.get(job, "") for job in found["job_id"]]
+    return found.assign(**{name: pd.Series(values, found.index, dtype=object) for name, values in
+                           (("reason", reason), ("told", told), ("shown", shown))})  # fmt: skip
+
+
+def agreement(found: pd.DataFrame) -> tuple[pd.DataFrame, float, float]:
+    """Count the waits by cause and reason; return also the parts of the comparable ones that agree, in number and time.
+
+    Both parts are NaN if nothing can be compared.
+    """
+    known = found[found["told"] != ""]
+    table = pd.crosstab(known["cause"], known["told"]).reindex(columns=[t for t in Told if t in set(known["told"])])
+    both = known[known["told"] != Told.BEFORE]
+    agrees = np.array([t in AGREE[Cause(c)] for c, t in zip(both["cause"], both["told"], strict=True)], dtype=float)
+    if not len(both):
+        return table, float("nan"), float("nan")
+    return table, float(agrees.mean()), float(np.average(agrees, weights=both["wait"]))

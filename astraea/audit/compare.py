@@ -10,8 +10,7 @@ from typing import Any, Final
 import pandas as pd
 
 from astraea.audit.audit import NAMELESS, Audit
-from astraea.audit.parts import Part, section, table_of
-from astraea.audit.sections import time_by_cause
+from astraea.audit.sections import Part, section, table_of, time_by_cause
 from astraea.core.checks import is_number, number
 from astraea.core.errors import InputError
 from astraea.core.units import SECONDS, duration_text, unit_for
@@ -28,11 +27,7 @@ Figures = Mapping[str, Any]
 
 
 def figures(found: Audit) -> dict[str, Any]:
-    """Return the figures of an audit with which the next one is compared; an undefined figure is None.
-
-    For the log: trace, from, until, average_wait [s], utilization; `OF_TENANT` by tenant; seconds of explained waits by
-    cause.
-    """
+    """Return the figures of an audit with which the next one is compared; an undefined figure is None."""
     origin, months = found.trace.origin, found.by_month
     count = months["jobs"] + months["waiting"]
     waited = (months["mean_wait"] * count).groupby(months["tenant"]).sum() / count.groupby(months["tenant"]).sum()
@@ -41,7 +36,7 @@ def figures(found: Audit) -> dict[str, Any]:
         "trace": found.trace.name,
         "from": None if origin is None else f"{origin:%Y-%m-%d}",
         "until": None if origin is None else f"{origin + pd.Timedelta(seconds=found.end):%Y-%m-%d}",
-        "average_wait": found.calibration.recorded,
+        "average_wait": found.calibration.recorded,  # s
         "utilization": _defined(found.utilization),
         "tenants": {
             str(name): {c: _defined(float(row[c])) for c in OF_TENANT} for name, row in whole.iterrows()

@@ -1,10 +1,14 @@
-"""The audit as a web page, and the tables behind it."""
+"""The audit as a web page, with the tables behind it, and in OpenMetrics text for Prometheus.
+
+Source: the OpenMetrics specification, text format 1.0 (prometheus.io/docs/specs/om/open_metrics_spec). Samples have no
+times, so the textfile collector of Prometheus' node exporter accepts the file, too.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,22 +19,31 @@ from astraea.audit import sections
 from astraea.audit.audit import Audit
 from astraea.audit.causes import Cause
 from astraea.audit.compare import figures
-from astraea.audit.exposition import as_openmetrics
-from astraea.audit.parts import label_of, section
-from astraea.audit.scenarios import FEW
+from astraea.audit.scenarios import AS_IT_WAS, FEW
+from astraea.audit.sections import label_of, section
 from astraea.core.result import provenance
-from astraea.core.text import counted
-from astraea.core.units import duration_text
+from astraea.core.text import counted, labels_text
+from astraea.core.units import HOUR, duration_text
 
 FAR: Final = 0.25
 """If the replayed average wait differs from the log by more than this part, no scheduler is recommended."""
+
+BY_MONTH: Final = {
+    "jobs": ("", "Jobs submitted in the month that started.", "jobs", 1.0),
+    "waiting_jobs": ("", "Jobs submitted in the month that are still waiting.", "waiting", 1.0),
+    "wait_mean_seconds": ("seconds", "Mean wait of the jobs submitted in the month.", "mean_wait", 1.0),
+    "wait_median_seconds": ("seconds", "Median wait of the jobs submitted in the month.", "median_wait", 1.0),
+    "wait_longest_seconds": ("seconds", "Longest wait of the jobs submitted in the month.", "longest_wait", 1.0),
+    "owed_gpu_seconds": ("gpu_seconds", "GPU-time that the tenant was owed in the month.", "owed", HOUR),
+    "attained_gpu_seconds": ("gpu_seconds", "GPU-time that the tenant got in the month.", "attained", HOUR),
+}
+"""For each tenant and month: unit, meaning, column of `scenarios.by_month` and factor to the unit."""
 
 
 def write(found: Audit, shares: str, folder: Path, more: Sequence[dict[str, Any]] = ()) -> None:
     """Write ``index.html``, a CSV file for each table, ``audit.json`` and ``audit.prom`` into an existing folder.
 
-    `shares` is a sentence about the origin of the shares; `more` are further sections of the page, made by
-    `parts.section`, which follow the first one.
+    `shares` is a sentence about the origin of the shares; `more` are further sections, which follow the first one.
     """
     tables = {
         "waits": found.causes, "owed": found.owed, "overview": found.overview, "waits_by_tenant": found.by_tenant,
@@ -63,7 +76,16 @@ def write(found: Audit, shares: str, folder: Path, more: Sequence[dict[str, Any]
     what = f"{counted(len(trace), 'job')} of {counted(len(trace.tenants), 'tenant')} on {size}"
     html = environment.get_template("page.html.jinja").render(
         name=trace.name, subtitle=f"{what}, {duration_text(found.end)}{when}", short=short(found, shares),
-        sections=all_sections(found, shares, more),
+        sections=[
+            section("The cluster", *sections.the_cluster(found)),
+            *more,
+            section("Who got what they were owed", shares, *sections.owed(found)),
+            section("Who waited, and why", *sections.why(found)),
+            section("What if", *sections.what_if(found)),
+            section("Which lease term", *sections.leases(found)),
+            section("What to change first", change(found)),
+            section("What this cannot know", {"lines": sections.LIMITS}),
+        ],
     )  # fmt: skip
     (folder / "index.html").write_text(html, encoding="utf-8")
 
@@ -146,15 +168,38 @@ def change(found: Audit) -> str:
     return "Nothing stands out: none of the schedulers tried leaves clearly fewer jobs with sharing loss than yours."
 
 
-def all_sections(found: Audit, shares: str, more: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return everything on the page, in order."""
-    return [
-        section("The cluster", *sections.the_cluster(found)),
-        *more,
-        section("Who got what they were owed", shares, *sections.owed(found)),
-        section("Who waited, and why", *sections.why(found)),
-        section("What if", *sections.what_if(found)),
-        section("Which lease term", *sections.leases(found)),
-        section("What to change first", change(found)),
-        section("What this cannot know", {"lines": sections.LIMITS}),
-    ]
+def as_openmetrics(found: Audit) -> str:
+    """Format all metrics, each with its type, unit and meaning; an undefined figure has no sample."""
+    lines = _family("info", "info", "", "The log and the scheduler that was replayed.",
+                    [({"trace": found.trace.name, "scheduler": found.replay}, 1.0)])  # fmt: skip
+    loss = found.overview.set_index("scheduler")["sharing_loss"].astype(float).loc[AS_IT_WAS]
+    whole = {
+        "utilization_ratio": ("ratio", "GPU-time in use until the last submission.", found.utilization),
+        "sharing_loss_ratio": ("ratio", "Jobs with sharing loss, of those owed GPU-time.", float(loss)),
+        "replay_error_ratio": ("ratio", "Replayed over recorded average wait, less 1.", found.calibration.error),
+        "replay_order_ratio": ("ratio", "Pairs of jobs replayed in the recorded order.", found.calibration.in_order),
+    }  # fmt: skip
+    for name, (unit, meaning, value) in whole.items():
+        lines += _family(name, "gauge", unit, meaning, [({}, value)])
+    seconds = sections.time_by_cause(found)
+    causes = [({"cause": str(cause)}, float(seconds.get(str(cause), 0.0))) for cause in Cause]
+    meaning = "Time of the explained waits, by the cause that lasted longest in each."
+    lines += _family("wait_cause_seconds", "gauge", "seconds", meaning, causes)
+    months = found.by_month
+    of = [{"tenant": str(r.tenant), "month": str(r.month)} for r in months.itertuples()]
+    for name, (unit, meaning, column, factor) in BY_MONTH.items():
+        values: pd.Series[float] = months[column] * factor
+        lines += _family(name, "gauge", unit, meaning, zip(of, values.astype(float), strict=True))
+    return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+def _family(
+    name: str, kind: str, unit: str, meaning: str, samples: Iterable[tuple[dict[str, str], float]]
+) -> list[str]:
+    """Format one metric: its type and meaning, then its samples."""
+    full = "astraea_audit" if kind == "info" else f"astraea_audit_{name}"
+    lines = [f"# TYPE {full} {kind}", *([f"# UNIT {full} {unit}"] if unit else []), f"# HELP {full} {meaning}"]
+    for labels, value in samples:
+        if not math.isnan(value):
+            lines.append(f"astraea_audit_{name}{labels_text(labels)} {value!r}")
+    return lines

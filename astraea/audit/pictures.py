@@ -27,13 +27,11 @@ def load(table: pd.DataFrame, gpus: int, origin: pd.Timestamp | None = None) -> 
     if origin is not None:
         at = (origin + pd.to_timedelta(table["time"], unit="s")).to_numpy()
     axes[0].fill_between(at, table["held"], step="post", color="#0072B2", linewidth=0)
-    axes[0].set_ylim(0, 1.05 * gpus)
+    axes[0].set(ylim=(0, 1.05 * gpus), ylabel="GPUs in use")
     charts.mark_line(axes[0], gpus, f"{gpus:,}", vertical=False)
-    axes[0].set_ylabel("GPUs in use")
     axes[0].tick_params(labelbottom=False)
     axes[1].fill_between(at, table["wanted"], step="post", color="#D55E00", linewidth=0)
-    axes[1].set_ylim(bottom=0)
-    axes[1].set_ylabel("GPUs waited for")
+    axes[1].set(ylim=(0, None), ylabel="GPUs waited for")
     for ax in axes:
         ax.set_xlim(at[0], at[-1])
         if origin is not None:
@@ -83,9 +81,7 @@ def waits(table: pd.DataFrame, by: str, replay: str) -> Figure:
     for line in range(1, len(classes)):
         ax.axhline(line - 0.5, color="#dddddd", linewidth=0.6)
     ax.set_yticks(range(len(classes)), [_short(name) for name in classes])
-    ax.set_ylim(len(classes) - 0.5, -0.5)
-    ax.set_xlim(left=0)
-    ax.set_xlabel(f"Average wait [{unit}]")
+    ax.set(ylim=(len(classes) - 0.5, -0.5), xlim=(0, None), xlabel=f"Average wait [{unit}]")
     ax.set_ylabel("Tenant" if by == "tenant" else "GPUs of the gang")
     with charts.style():
         fig.legend(loc="outside upper center", ncols=3)

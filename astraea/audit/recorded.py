@@ -1,18 +1,31 @@
-"""The recorded runs of a log: waits, GPUs held over time, and the usage of each tenant."""
+"""The recorded runs of a log: waits, GPUs held over time, usage of each tenant, and the size of the cluster."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
+from astraea.cluster.observed import recorded_runs
 from astraea.cluster.rules import Rules
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
+from astraea.core.text import counted
 from astraea.traces.readers.slurm import WAITS
+from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
+
+NOTICED: Final = 2.0
+"""Longest delay that is the scheduler's reaction and not a wait [s]."""
+
+_USUAL: Final = 8
+"""Default number of GPUs per node."""
+
+_IDLE: Final = 0.9
+"""Peak use, as a part of the cluster, below which it is too low for a log whose jobs waited."""
 
 
 def still_waiting(trace: Trace) -> pd.DataFrame:
@@ -23,11 +36,10 @@ def still_waiting(trace: Trace) -> pd.DataFrame:
 
 
 def waits(trace: Trace, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return every wait for a first start, of jobs that ran and of jobs that are still waiting.
+    """Return every wait for a first start, from submission (since) to that start or the end of the log (until) [s].
 
-    `runs` are those of `observed.recorded_runs`. The columns are job_id, tenant (its index), demand [GPU], since,
-    until [s], later and still. A wait lasts from its submission (since) to the first start or the end of the log
-    (until). `later` is the index of the first job that came later; `still` is true if the job is still waiting.
+    `runs` are those of `observed.recorded_runs`; `tenant` is an index, `later` that of the first job that came later;
+    `still` is true if the job is still waiting.
     """
     first = np.full(len(trace), np.inf)
     np.minimum.at(first, runs["job"].to_numpy(), runs["start"].to_numpy())
@@ -90,15 +102,10 @@ class Log:
         binds = np.broadcast_to(self.rules.binds[job], self.rules.caps[job].shape)
         for cap, takes, binding in zip(self.rules.caps[job], self.rules.takes[job], binds, strict=True):
             if cap >= 0 and binding:
-                rows = np.searchsorted(self.time, times, side="right")
-                out |= self._taken(int(cap))[rows] + takes > self.rules.cap[cap]
+                each = np.where(self.rules.caps == cap, self.rules.takes, 0.0).sum(axis=1)
+                taken = np.concatenate([[0.0], np.cumsum(self.change * each[self.job])])  # by all, after each event
+                out |= taken[np.searchsorted(self.time, times, side="right")] + takes > self.rules.cap[cap]
         return out
-
-    def _taken(self, cap: int) -> FloatArray:
-        """Return how much of a limit all jobs together take, before the first event and after each."""
-        assert self.rules is not None
-        takes = np.where(self.rules.caps == cap, self.rules.takes, 0.0).sum(axis=1)
-        return np.concatenate([[0.0], np.cumsum(self.change * takes[self.job])])
 
     def has_room(self, demand: int, job: int | None, free: IntArray) -> BoolArray:
         """Return whether a gang must have room wherever the free GPUs are; false if it may need certain nodes."""
@@ -120,3 +127,84 @@ class Log:
         used = self.used_of[t][k] + self.held_of[t][k] * (times - self.times_of[t][k])
         found: FloatArray = used / self.trace.tenant_weight[t]
         return found
+
+
+def cluster_of(trace: Trace, nodes: int | None, gpus_per_node: int | None) -> tuple[Cluster, list[str]]:
+    """Make the cluster of a log, as given or as its jobs show it, and sentences about guesses and contradictions."""
+    peak, names, most = _seen(trace)
+    if nodes is not None:
+        cluster = Cluster(nodes, _USUAL if gpus_per_node is None else gpus_per_node)
+        return cluster, _doubts(trace, cluster, peak, names, most)
+    more = "If that is wrong, give the right numbers: --nodes and --gpus-per-node."
+    if not names:
+        size = gpus_per_node or _USUAL
+        cluster = Cluster(math.ceil(peak / size), size)
+        return cluster, [
+            f"The log names no nodes, so the cluster is taken as {_of(cluster)}: at most "
+            f"{counted(peak, 'GPU')} were in use at once. {more}"
+        ]
+    if gpus_per_node is None:
+        sizes = np.ceil(most - 1e-6).astype(np.int64)
+        alike = (sizes == sizes.max()).mean() > 0.5  # the other nodes were never full in this log
+        cluster = Cluster(len(sizes), int(sizes.max())) if alike else Cluster.of(sizes.tolist())
+    else:
+        cluster = Cluster(max(len(names), math.ceil(peak / gpus_per_node)), gpus_per_node)
+    if cluster.gpus < peak:  # earlier runs of requeued jobs have no nodes in the log
+        cluster = Cluster(math.ceil(peak / cluster.gpus_per_node), cluster.gpus_per_node)
+    return cluster, [f"The cluster is taken as {_of(cluster)}, from the nodes that the log names and their use. {more}"]
+
+
+def _of(cluster: Cluster) -> str:
+    """Return a cluster in words."""
+    each = f"{counted(cluster.nodes, 'node')} of {'up to ' if cluster.sizes else ''}"
+    all_in_all = f", {cluster.gpus:,} in all" if cluster.sizes else ""
+    return f"{each}{counted(cluster.gpus_per_node, 'GPU')}{all_in_all}"
+
+
+def _doubts(trace: Trace, cluster: Cluster, peak: int, names: list[str], most: FloatArray) -> list[str]:
+    """Return sentences about what in a log contradicts the given cluster."""
+    found = []
+    if len(names) > cluster.nodes:
+        found.append(f"Jobs ran on {len(names)} nodes, more than the {cluster.nodes} that were given (--nodes).")
+    if len(names) and most.max() > cluster.gpus_per_node + 1e-6:
+        node, there = names[int(most.argmax())], math.ceil(most.max() - 1e-6)
+        given = f"more than the {cluster.gpus_per_node} that were given (--gpus-per-node)"
+        found.append(f"On node {node}, {counted(there, 'GPU')} were in use at once, {given}.")
+    waited = int((trace.queueing_delay > NOTICED).sum())
+    if peak < _IDLE * cluster.gpus and waited:
+        named = f", and jobs ran on {len(names)} of {cluster.nodes} nodes" if names else ""
+        found.append(
+            f"At most {peak} of {counted(cluster.gpus, 'GPU')} were ever in use{named}, although "
+            f"{counted(waited, 'job')} waited. If the cluster is smaller (--nodes), most waits have other causes than "
+            "this page says."
+        )
+    return found
+
+
+def _seen(trace: Trace) -> tuple[int, list[str], FloatArray]:
+    """Return peak use [GPU], nodes of the jobs' last runs, which share a job's GPUs evenly, and peak use of each."""
+    runs = recorded_runs(trace)
+    jobs = runs["job"].to_numpy()
+    start, end = runs["start"].to_numpy(), runs["end"].to_numpy()
+    everything = _peaks(np.zeros(len(runs), dtype=np.int64), trace.demand[jobs].astype(float), start, end)
+    peak = round(float(everything.max(initial=0.0)))
+    if trace.details is None:
+        return peak, [], np.zeros(0)
+    hosts_in = {text: hosts_of(text) for text in trace.details["node_list"].unique()}
+    lists = pd.Series([hosts_in[text] for text in trace.details["node_list"].iloc[jobs]], dtype=object)
+    last = lists[~runs["job"].duplicated(keep="last").to_numpy()]
+    hosts = last.explode().dropna()
+    rows = hosts.index.to_numpy()
+    node, names = pd.factorize(hosts, sort=True)
+    share = trace.demand[jobs[rows]] / last.map(len).loc[rows].to_numpy()
+    return peak, list(names), _peaks(node, share, start[rows], end[rows])
+
+
+def _peaks(group: IntArray, height: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
+    """Return the most that is held at once in each group 0, 1, ..."""
+    if not len(group):
+        return np.zeros(0)
+    where, change = np.concatenate([group, group]), np.concatenate([height, -height])
+    order = np.lexsort((change, np.concatenate([start, end]), where))
+    held = np.cumsum(change[order])  # every group ends with nothing held
+    return np.maximum.reduceat(held, np.searchsorted(where[order], np.arange(group.max() + 1)))

@@ -1,4 +1,4 @@
-"""The log and its simulations under other schedulers, with the same measures, and the accuracy of its replay."""
+"""The log and its simulations under other schedulers, with the same measures; waits and GPU-time by month; replays."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Final, NamedTuple
 import numpy as np
 import pandas as pd
 
+from astraea.audit.recorded import NOTICED
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.metrics import average_jct, has_sharing_loss, sharing_loss
 from astraea.core.result import Result
 from astraea.core.units import DAY, HOUR, MINUTE, duration_text
+from astraea.traces.trace import Trace
 
 SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128)
 """Lower ends of the classes of gangs [GPU]."""
@@ -22,8 +24,14 @@ AS_IT_WAS: Final = "as recorded"
 FEW: Final = 30
 """Number of jobs below which a mean says little."""
 
-NOTICED: Final = 2.0
-"""Longest delay that is the scheduler's reaction and not a wait [s]."""
+MONTH: Final = 30 * DAY
+"""Length of a month of a log without dates [s]."""
+
+COLUMNS: Final = {
+    "jobs": "of the month's jobs, those that started", "waiting": "those still waiting at the end of the log",
+    "mean_wait": "s", "median_wait": "s", "longest_wait": "s", "owed": "GPU-h", "attained": "GPU-h",
+}  # fmt: skip
+"""Columns of `by_month` for each tenant and month, besides their names."""
 
 _RESAMPLED: Final = 1000
 
@@ -57,10 +65,8 @@ def overview_row(name: str, result: Result) -> dict[str, object]:
 def gains(was: Result, own: Result, others: Mapping[str, Result]) -> pd.DataFrame:
     """Return how many jobs each scheduler would spare a sharing loss, compared with the cluster's own, replayed.
 
-    As in `metrics.sharing_loss`, a job that is owed nothing under one of the two schedulers does not count. The columns
-    are scheduler, gain, low, high, over_log (parts of those jobs), more_waiting [s], leases. Intervals are 95 %, of the
-    mean difference over the same jobs; `over_log` is the gain over the recorded log, and `leases` is true if jobs were
-    interrupted.
+    A job that is owed nothing under one of the two does not count. Intervals are 95 %, of the mean difference over the
+    same jobs; `over_log` is the gain over the recorded log; `leases` is true if jobs were interrupted.
     """
     rows = []
     before = has_sharing_loss(own)
@@ -94,8 +100,7 @@ def use(result: Result, until: float) -> float:
 def waits_by(results: Mapping[str, Result], by: str) -> pd.DataFrame:
     """Return the average wait of each class of jobs, by "tenant" or "size", under each scheduler, with 95 % intervals.
 
-    The columns are `by`, scheduler, jobs, mean, low, high [s]. Intervals are bootstrap percentiles over jobs, with a
-    fixed seed. Jobs that come together wait together, so true intervals are wider.
+    Intervals are bootstrap percentiles over jobs. Jobs that come together wait together, so true ones are wider.
     """
     rows = []
     for name, result in results.items():
@@ -131,10 +136,8 @@ def owed(
 ) -> pd.DataFrame:
     """Return the GPU-time that tenants got and were owed, exactly, in each period and in total ([Ye2022] Eqs. 8 to 12).
 
-    `quota` is that of each tenant [GPU]; periods begin and end at `bounds` [s]; jobs that are still `waiting` are owed
-    their part and have got nothing. The columns are period (1, 2, ...; 0 is the whole time), tenant, got, owed [GPU-h],
-    rho. `owed` is the integral of the demand of the tenant's active jobs, capped at its quota; rho is NaN if it is owed
-    nothing.
+    Periods 1, 2, ... begin and end at `bounds` [s]; period 0 is the whole time. `got` and `owed` are in GPU-h; `owed`
+    is the integral of the demand of the tenant's active jobs, also of those still `waiting`, capped at its quota.
     """
     assert result.grants is not None
     jobs = result.jobs[["tenant", "demand", "submit_time", "end_time"]]
@@ -178,6 +181,43 @@ def over_time(result: Result, waiting: pd.DataFrame | None = None) -> pd.DataFra
         ends = pd.Series(np.full(len(waiting), end), dtype=float)
         wanted += np.diff(_integral(waiting["submit_time"], ends, waiting["demand"], at)) / np.diff(at)
     return pd.DataFrame({"time": at[:-1], "held": held, "wanted": wanted})
+
+
+def by_month(
+    trace: Trace, waits: pd.DataFrame, was: Result, quota: dict[str, float], waiting: pd.DataFrame, end: float
+) -> pd.DataFrame:
+    """Return waits, GPU-time owed and GPU-time attained of each tenant in each calendar month until `end` [s].
+
+    A job counts in the month in which it was submitted; one that is still waiting counts with its wait so far. `waits`
+    are those of `recorded.waits`; waits of a tenant that submitted nothing are NaN.
+    """
+    bounds, names = months(trace.origin, end)
+    table = owed(was, quota, bounds, waiting)
+    table = table[table["period"] > 0].rename(columns={"got": "attained"}).drop(columns="rho")
+    at = np.minimum(np.searchsorted(bounds, waits["since"].to_numpy(), side="right"), len(names))
+    tenant = np.array(trace.tenants, dtype=object)[waits["tenant"].to_numpy()]
+    lasted = (waits["until"] - waits["since"]).to_numpy()
+    still = waits["still"].to_numpy(dtype=bool)
+    rows = pd.DataFrame({"period": at, "tenant": tenant, "wait": lasted, "jobs": ~still, "waiting": still})
+    figures = rows.groupby(["period", "tenant"]).agg(
+        jobs=("jobs", "sum"), waiting=("waiting", "sum"), mean_wait=("wait", "mean"), median_wait=("wait", "median"),
+        longest_wait=("wait", "max"),
+    )  # fmt: skip
+    table = table.join(figures, on=["period", "tenant"])
+    table[["jobs", "waiting"]] = table[["jobs", "waiting"]].fillna(0).astype(int)
+    table["month"] = np.array(names, dtype=object)[table["period"].to_numpy() - 1]
+    return table[["month", "tenant", *COLUMNS]].reset_index(drop=True)
+
+
+def months(origin: pd.Timestamp | None, end: float) -> tuple[FloatArray, list[str]]:
+    """Return bounds [s] and names of the calendar months of a log that ends at `end` [s]; 30 days if undated."""
+    if origin is None:
+        bounds = np.append(np.arange(0.0, max(end, 1.0), MONTH), max(end, 1.0))
+        return bounds, [str(k) for k in range(1, len(bounds))]
+    last = origin + pd.Timedelta(seconds=max(end, 1.0))
+    firsts = pd.date_range(origin.normalize().replace(day=1), last, freq="MS", inclusive="left")
+    starts = [max((first - origin).total_seconds(), 0.0) for first in firsts]
+    return np.array([*starts, max(end, 1.0)]), [f"{first:%Y-%m}" for first in firsts]
 
 
 class Calibration(NamedTuple):

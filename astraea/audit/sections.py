@@ -1,19 +1,31 @@
-"""Sections of the page, as lists of parts: paragraphs, lists, tables and pictures."""
+"""Sections of the page, as lists of parts in the form that its template takes: paragraphs, lists, tables, pictures."""
 
 from __future__ import annotations
 
+import io
 import math
+import re
+from base64 import b64encode
 from typing import Any, Final
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
-from astraea.audit import pictures, reasons
+from astraea.audit import causes, pictures
 from astraea.audit.audit import Audit
-from astraea.audit.parts import Part, figure_of, label_of, readable, table_of
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.text import counted
-from astraea.core.units import HOUR
+from astraea.core.units import HOUR, SECONDS, unit_for
+from astraea.plots import charts
 from astraea.traces.trace import Trace
+
+UNFOLDED: Final = 10
+"""Number of rows of a long table that are shown at once."""
+
+Part = str | dict[str, Any]
+"""A paragraph; or a dictionary with the lines of a list, the columns and rows of a table, or an image and its text."""
 
 SHOWN: Final = 10
 """Number of waits that the page describes; the table beside it has all explained waits."""
@@ -36,8 +48,67 @@ LIMITS: Final = (
 )
 
 
+def section(title: str, *parts: Part) -> dict[str, Any]:
+    """Return a section with a title, and an anchor made from it."""
+    return {"id": title.lower().replace(" ", "-").replace(",", ""), "title": title, "parts": list(parts)}
+
+
+def figure_of(fig: Figure, text: str) -> Part:
+    """Return a picture as an SVG inside the page, with its description; the figure is closed."""
+    buffer = io.BytesIO()
+    with charts.style():
+        fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    plt.close(fig)
+    return {"text": text, "source": f"data:image/svg+xml;base64,{b64encode(buffer.getvalue()).decode()}"}
+
+
+def table_of(table: pd.DataFrame) -> Part:
+    """Return a table with its cells as text; in a long table, all but the first rows are folded."""
+    columns = [str(column) for column in table]
+    cells = [cells_of(table.iloc[:, k]) for k in range(len(columns))]
+    rows = list(zip(*cells, strict=True))
+    shown = UNFOLDED if len(rows) > UNFOLDED + 2 else len(rows)
+    return {"columns": columns, "rows": rows[:shown], "more": rows[shown:]}
+
+
+def cells_of(column: pd.Series[Any]) -> list[str]:
+    """Return a column as text; its numbers have as many decimals as show the largest with three digits."""
+    if not pd.api.types.is_numeric_dtype(column):
+        return column.astype(str).tolist()
+    if pd.api.types.is_integer_dtype(column):
+        return [f"{value:,}" for value in column]
+    values = column.to_numpy(dtype=float)
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    whole = bool(np.all((values == np.round(values)) | np.isnan(values)))
+    places = 0 if whole else next((k for k in range(4) if round(largest, k) >= 10 ** (2 - k)), 4)
+    return ["–" if math.isnan(value) else f"{value:,.{places}f}" for value in values]
+
+
+def label_of(scheduler: str) -> str:
+    """Return a scheduler's name without mathematics."""
+    return re.sub(r"\$_\{\\mathrm\{(\w+)\}\}\$", r" \1", charts.look(scheduler).label)
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """Rename columns for readers, with units: times in a unit that suits the column, shares in percent."""
+    names = [str(column) for column in table]
+    shares = [c for c in names if c in ("sharing_loss", "utilization", "overhead_share")]
+    times = [c for c in names if c.endswith(("_wait", "_jct"))]
+    unit = {c: unit_for(float(table[c].max())) for c in times}
+    shown = table.copy()
+    shown[shares] *= 100
+    shown[times] = shown[times] / [SECONDS[unit[c]] for c in times]
+    units = dict.fromkeys(shares, " [%]") | {c: f" [{unit[c]}]" for c in times} | {"lease_term": " [s]"}
+    words = {
+        "average_jct": "average JCT",
+        "utilization": "GPU-time in use until the last submission",
+        "overhead_share": "checkpoints and restarts as a share of the JCT",
+    }
+    return shown.rename(columns={c: words.get(c, c.replace("_", " ")) + units.get(c, "") for c in names})
+
+
 def the_cluster(found: Audit) -> list[Part]:
-    """Return the load of the cluster, and the rows of the log that are not jobs on the page."""
+    """Return the load of the cluster, and the number of rows of the log that are not jobs on the page."""
     load = (
         "All jobs were submitted at once." if math.isnan(found.utilization)
         else f"Until the last submission, {100 * found.utilization:.0f} % of the cluster's GPU-time was in use."
@@ -46,20 +117,15 @@ def the_cluster(found: Audit) -> list[Part]:
         pictures.load(found.over_time, found.cluster.gpus, found.trace.origin),
         "GPUs in use, and GPUs that jobs waited for, over time."
     )
-    return [load, picture, *_aside(found)]
-
-
-def _aside(found: Audit) -> list[Part]:
-    """Count the rows that are not jobs on the page, and those that could not be read."""
-    aside, bad = found.trace.excluded_jobs, found.trace.unreadable
+    aside = found.trace.excluded_jobs
     if not len(aside):
-        return ["Every row of the log is a job of this page."]
+        return [load, picture, "Every row of the log is a job of this page."]
     counts = aside["reason"].value_counts()
     table = pd.DataFrame({"the row": counts.index, "rows": counts.to_numpy()})
     if "gpu_hours" in aside:
         table["GPU\u2011hours, as far as known"] = aside.groupby("reason")["gpu_hours"].sum()[counts.index].to_numpy()
     text = "Rows of the log that do not count as jobs on this page (set_aside.csv lists them):"
-    return [*([unread(found)] if len(bad) else []), text, table_of(table)]
+    return [load, picture, *([unread(found)] if len(found.trace.unreadable) else []), text, table_of(table)]
 
 
 def unread(found: Audit) -> str:
@@ -113,34 +179,29 @@ def time_by_cause(found: Audit) -> pd.Series[float]:
 
 
 def why(found: Audit) -> list[Part]:
-    """Return the longest waits, and the causes by tenant."""
+    """Return the longest waits, the causes by tenant, and how often these agree with Slurm's own reasons."""
     if not len(found.causes):
         return ["No job waited."]
     weight = found.causes.pivot_table(index="tenant", columns="shown", values="wait", aggfunc="sum", fill_value=0.0)
-    shares = (100 * weight.div(weight.sum(axis=1), axis=0))[list(time_by_cause(found).index)].round(0).reset_index()
-    shares.columns = pd.Index(["tenant", *(f"{c} [%]" for c in shares.columns[1:])])
-    some = weight.sum(axis=1).nlargest(ROWS, keep="first").index
+    shares = (100 * weight.div(weight.sum(axis=1), axis=0))[list(time_by_cause(found).index)].round(0)
+    some = shares.loc[weight.sum(axis=1).nlargest(ROWS, keep="first").index].add_suffix(" [%]").reset_index()
     many = f" (the {ROWS} tenants that waited longest; waits.csv has all)" if len(shares) > ROWS else ""
     longest = found.causes.sort_values("wait", ascending=False, kind="stable").head(SHOWN)
-    return [
+    wait: Any
+    lines = []
+    for wait in longest.itertuples():
+        slurm = f". Slurm's own reason was {wait.reason}" if wait.shown != wait.cause else ""
+        lines.append(f"Job {wait.why}{slurm}.")
+    parts: list[Part] = [
         "The longest waits until the first start:",
-        {"lines": [f"Job {_with_reason(wait)}." for wait in longest.itertuples()]},
+        {"lines": lines},
         f"Causes of the longest waits of each tenant, in percent of their time{many}:",
-        table_of(shares.set_index("tenant").loc[some].reset_index()),
-        *_beside_slurm(found),
+        table_of(some),
     ]
-
-
-def _with_reason(wait: Any) -> str:
-    """Return the sentence of a wait, with Slurm's own reason if that is shown."""
-    return f"{wait.why}. Slurm's own reason was {wait.reason}" if wait.shown != wait.cause else str(wait.why)
-
-
-def _beside_slurm(found: Audit) -> list[Part]:
-    """Return how often the causes agree with Slurm's own reasons."""
-    table, number, time = reasons.agreement(found.causes)
+    table, number, time = causes.agreement(found.causes)
     if not len(table):
-        return ["The log does not have Slurm's own reasons (Reason of sacct), so these causes cannot be checked."]
+        text = "The log does not have Slurm's own reasons (Reason of sacct), so these causes cannot be checked."
+        return [*parts, text]
     text = "None of these waits has a reason from Slurm that can be compared with its cause."
     if not math.isnan(number):
         text = (
@@ -153,7 +214,7 @@ def _beside_slurm(found: Audit) -> list[Part]:
         "starts and ends does not show. A limit that this page knows is shown only if it lasted longest. A job that "
         "was not yet eligible (dependency, begin time, hold) does not count as waiting, so its cause is shown."
     )
-    return [text, table_of(table.reset_index()), rule]
+    return [*parts, text, table_of(table.reset_index()), rule]
 
 
 def what_if(found: Audit) -> list[Part]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
-from astraea.audit.parts import Part, section, table_of
+from astraea.audit.sections import Part, section, table_of
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
@@ -18,15 +18,11 @@ from astraea.cluster.site_rules import rules
 from astraea.core.text import counted
 from astraea.traces.trace import Trace
 
-MODELLED: Final = {
-    "prioritytype": "PriorityType", "prioritydecayhalflife": "PriorityDecayHalfLife",
-    "prioritycalcperiod": "PriorityCalcPeriod", "prioritymaxage": "PriorityMaxAge",
-    "priorityfavorsmall": "PriorityFavorSmall", "priorityweightfairshare": "PriorityWeightFairshare",
-    "priorityweightage": "PriorityWeightAge", "priorityweightjobsize": "PriorityWeightJobSize",
-    "priorityweightqos": "PriorityWeightQOS", "priorityweightpartition": "PriorityWeightPartition",
-    "priorityweighttres": "PriorityWeightTRES", "schedulertype": "SchedulerType",
-    "accountingstorageenforce": "AccountingStorageEnforce", "boot_time": "BOOT_TIME",
-}  # fmt: skip
+MODELLED: Final = (
+    "PriorityType", "PriorityDecayHalfLife", "PriorityCalcPeriod", "PriorityMaxAge", "PriorityFavorSmall",
+    "PriorityWeightFairshare", "PriorityWeightAge", "PriorityWeightJobSize", "PriorityWeightQOS",
+    "PriorityWeightPartition", "PriorityWeightTRES", "SchedulerType", "AccountingStorageEnforce", "BOOT_TIME",
+)  # fmt: skip
 """Settings that the replay follows, as the manual page spells them."""
 
 MODELLED_FLAGS: Final = (
@@ -41,19 +37,19 @@ MODELLED_PARAMETERS: Final = (
 """`SchedulerParameters` that it follows."""
 
 NOT_MODELLED: Final = {
-    "preempttype": ("PreemptType", "no job is preempted"),
-    "prioritysitefactorplugin": ("PrioritySiteFactorPlugin", "the site's part of a priority is unknown"),
-    "priorityusageresetperiod": ("PriorityUsageResetPeriod", "usage is never set to 0"),
-    "priorityweightassoc": ("PriorityWeightAssoc", "priorities of associations are ignored"),
-    "fairsharedampeningfactor": ("FairShareDampeningFactor", "Fair Tree does not use it"),
-    "topologyplugin": ("TopologyPlugin", "switches are unknown"),
-    "licenses": ("Licenses", "licences are not counted"),
-    "jobsubmitplugins": ("JobSubmitPlugins", "the log has the jobs that they changed, not those that they refused"),
-    "suspendprogram": ("SuspendProgram", "nodes are never asleep"),
-    "nodefeaturesplugins": ("NodeFeaturesPlugins", "features do not change"),
-    "completewait": ("CompleteWait", "nodes are free as soon as a job has ended"),
-    "burstbuffertype": ("BurstBufferType", "burst buffers are not counted"),
-    "federationparameters": ("FederationParameters", "other clusters are unknown"),
+    "PreemptType": "no job is preempted",
+    "PrioritySiteFactorPlugin": "the site's part of a priority is unknown",
+    "PriorityUsageResetPeriod": "usage is never set to 0",
+    "PriorityWeightAssoc": "priorities of associations are ignored",
+    "FairShareDampeningFactor": "Fair Tree does not use it",
+    "TopologyPlugin": "switches are unknown",
+    "Licenses": "licences are not counted",
+    "JobSubmitPlugins": "the log has the jobs that they changed, not those that they refused",
+    "SuspendProgram": "nodes are never asleep",
+    "NodeFeaturesPlugins": "features do not change",
+    "CompleteWait": "nodes are free as soon as a job has ended",
+    "BurstBufferType": "burst buffers are not counted",
+    "FederationParameters": "other clusters are unknown",
 }  # fmt: skip
 """Settings that would change who waits, and the replay's behaviour instead."""
 
@@ -61,16 +57,13 @@ _USUAL: Final = (
     "", "none", "(null)", "0", "no", "off", "preempt/none", "topology/default", "topology/flat", "0 sec", "1",
 )  # fmt: skip
 
-_QOS: Final = {
-    "grptresmins": "GrpTRESMins", "grptresrunmins": "GrpTRESRunMins", "grpwall": "GrpWall",
-    "maxtresmins": "MaxTRESMins", "maxtresrunminspu": "MaxTRESRunMinsPU", "maxtresrunminspa": "MaxTRESRunMinsPA",
-    "preempt": "Preempt", "usagethres": "UsageThres", "flags": "Flags", "limitfactor": "LimitFactor",
-}  # fmt: skip
-_ACCOUNT: Final = {"grptresmins": "GrpTRESMins", "grptresrunmins": "GrpTRESRunMins", "grpwall": "GrpWall"}
-_PARTITION: Final = {
-    "oversubscribe": "OverSubscribe", "exclusiveuser": "ExclusiveUser", "exclusive": "Exclusive", "lln": "LLN",
-    "maxcpuspernode": "MaxCPUsPerNode", "preemptmode": "PreemptMode",
-}  # fmt: skip
+_QOS: Final = (
+    "GrpTRESMins", "GrpTRESRunMins", "GrpWall", "MaxTRESMins", "MaxTRESRunMinsPU", "MaxTRESRunMinsPA", "Preempt",
+    "UsageThres", "Flags", "LimitFactor",
+)  # fmt: skip
+_ACCOUNT: Final = ("GrpTRESMins", "GrpTRESRunMins", "GrpWall")
+_PARTITION: Final = ("OverSubscribe", "ExclusiveUser", "Exclusive", "LLN", "MaxCPUsPerNode", "PreemptMode")
+_LIMITS: Final = ("GrpTRES", "GrpJobs", "MaxJobs")
 
 
 class Plan(NamedTuple):
@@ -81,7 +74,6 @@ class Plan(NamedTuple):
     own: Policy
     rules: Rules | None
     doubts: list[str]
-    given: Mapping[str, Any]  #: parameters from the user
 
 
 def plan_of(site: Site, trace: Trace, scheduler: str, given: Mapping[str, Any], cluster: Cluster) -> Plan:
@@ -96,9 +88,9 @@ def plan_of(site: Site, trace: Trace, scheduler: str, given: Mapping[str, Any], 
         parameters |= clock(site, trace, period)
     own = own(**{name: v for name, v in parameters.items() if name in own.parameters} | dict(given))
     if not site.files and not site.classes:
-        return Plan(site, cluster, own, None, [], given)
+        return Plan(site, cluster, own, None, [])
     resolved = rules(site, trace, cluster)
-    return Plan(site, cluster, own, resolved.rules, resolved.doubts, given)
+    return Plan(site, cluster, own, resolved.rules, resolved.doubts)
 
 
 def the_settings(plan: Plan, anonymize: bool = False) -> dict[str, Any]:
@@ -119,7 +111,9 @@ def the_settings(plan: Plan, anonymize: bool = False) -> dict[str, Any]:
     kept, not_kept = list(_modelled(site)), list(_not_modelled(site))
     unread = [*site.conf.unread, *site.accounts.unread]
     if anonymize:
-        kept, not_kept = [row for row in kept if not _is_named(row)], [row for row in not_kept if not _is_named(row)]
+        named = "account ", "user ", "State"  # rows that name an account, a user or a node
+        kept = [row for row in kept if not row[0].startswith(named)]
+        not_kept = [row for row in not_kept if not row[0].startswith(named)]
         unread = [f"{counted(len(unread), 'line')} could not be read."] if unread else []
     parts: list[Part] = [read]
     if plan.doubts or unread:
@@ -128,20 +122,12 @@ def the_settings(plan: Plan, anonymize: bool = False) -> dict[str, Any]:
         parts += ["The replay follows:", table_of(pd.DataFrame(kept, columns=["setting", "value"]))]
     parts += ["Parameters of the replay:", table_of(used)]
     if not_kept:
-        parts += [
-            "The replay ignores:",
-            table_of(pd.DataFrame(not_kept, columns=["setting", "value", "instead"])),
-        ]
+        parts += ["The replay ignores:", table_of(pd.DataFrame(not_kept, columns=["setting", "value", "instead"]))]
     else:
         parts.append("No setting that affects who waits is left out.")
     if not site.conf.settings:
         parts += _assumed(plan)
     return section(title, *parts)
-
-
-def _is_named(row: Sequence[str]) -> bool:
-    """Return whether a row names an account, a user or a node."""
-    return row[0].startswith(("account ", "user ", "State"))
 
 
 def _assumed(plan: Plan) -> list[Part]:
@@ -155,9 +141,9 @@ def _assumed(plan: Plan) -> list[Part]:
 
 def _modelled(site: Site) -> Iterator[tuple[str, str]]:
     """Yield settings that the replay follows."""
-    for name, spelled in MODELLED.items():
-        if value := site.setting(name):
-            yield spelled, value
+    for name in MODELLED:
+        if value := site.setting(name.lower()):
+            yield name, value
     for flag in sorted(site.flags & set(MODELLED_FLAGS)):
         yield "PriorityFlags", flag
     for name, value in site.scheduling.items():
@@ -176,19 +162,16 @@ def _modelled(site: Site) -> Iterator[tuple[str, str]]:
     for name, fields in site.accounts.qos.items():
         yield f"QOS {name}", ", ".join(f"{shown[key]} {fields[key]}" for key in shown if fields.get(key))
     for a in site.accounts.associations:
-        limits = [f"{spelled} {a.fields[key]}" for key, spelled in _LIMITS.items() if a.fields.get(key)]
+        limits = [f"{name} {a.fields[name.lower()]}" for name in _LIMITS if a.fields.get(name.lower())]
         if limits and site.is_enforced:
             yield f"{'user' if a.user else 'account'} {a.user or a.account}", ", ".join(limits)
 
 
-_LIMITS: Final = {"grptres": "GrpTRES", "grpjobs": "GrpJobs", "maxjobs": "MaxJobs"}
-
-
 def _not_modelled(site: Site) -> Iterator[tuple[str, str, str]]:
     """Yield settings that would change who waits and that the replay ignores."""
-    for name, (spelled, instead) in NOT_MODELLED.items():
-        if (value := site.setting(name)).lower() not in _USUAL:
-            yield spelled, value, instead
+    for name, instead in NOT_MODELLED.items():
+        if (value := site.setting(name.lower())).lower() not in _USUAL:
+            yield name, value, instead
     for flag in sorted(site.flags - set(MODELLED_FLAGS)):
         yield "PriorityFlags", flag, "ignored"
     for name, value in site.scheduling.items():
@@ -206,9 +189,9 @@ def _not_modelled(site: Site) -> Iterator[tuple[str, str, str]]:
     )
     for what, things, fields in parts:
         for name, of in things.items():
-            for key, spelled in fields.items():
-                if (value := of.get(key, "")).lower() not in (*_USUAL, "unlimited", "1.000000", "cluster"):
-                    yield f"{what} {name}", f"{spelled} {value}", "ignored"
+            for field in fields:
+                if (value := of.get(field.lower(), "")).lower() not in (*_USUAL, "unlimited", "1.000000", "cluster"):
+                    yield f"{what} {name}", f"{field} {value}", "ignored"
     if len({of.get("weight", "1") for of in site.conf.nodes.values()}) > 1:
         yield "Weight", "of nodes", "nodes of one kind are treated alike"
     states = {name: of.get("state", "").upper() for name, of in site.conf.nodes.items()}

@@ -8,7 +8,6 @@ import math
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,31 +18,27 @@ from astraea.core.errors import InputError
 from astraea.core.text import docstring
 
 if TYPE_CHECKING:  # imported where used, so that no command waits for what it does not need
-    from astraea.core.result import Result
     from astraea.experiments.run import Run
-    from astraea.traces.trace import Trace
 
 Handler = Callable[..., Any]
+
+Values = tuple[tuple[str, list[Any]], ...]
+"""Names and values from --param."""
 
 OBSERVED: Final = "observed"
 """Name that stands for the log's own starts and ends where a policy is expected."""
 
 
-class Documented(click.Command):
-    """A command whose help is the docstring of its function, also under ``python -OO``."""
+class Command(click.Command):
+    """A command whose help is its function's docstring, also under ``python -OO``.
+
+    It may name constants, ``{astraea.traces.readers:FORMATS}``, which are read when the help is shown.
+    """
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         if self.help is None and self.callback is not None:
             self.help = docstring(inspect.unwrap(self.callback))
-
-
-class Group(Documented, click.Group):
-    """A `Documented` command with commands of its own."""
-
-
-class Command(Documented):
-    """A command whose help names constants, ``{astraea.traces.readers:FORMATS}``, which are read when it is shown."""
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help, with the constants filled in."""
@@ -53,77 +48,48 @@ class Command(Documented):
         super().format_help(ctx, formatter)
 
 
+class Group(Command, click.Group):
+    """A `Command` with commands of its own."""
+
+
 def _constant(place: re.Match[str]) -> str:
     value = getattr(import_module(place[1]), place[2])
     return ", ".join(map(str, value)) if isinstance(value, (tuple, dict)) else str(value)
 
 
-@dataclass
-class Simulations:
-    """The simulations that a command line asks for: values of the arguments that `simulations` adds."""
+def parameters(param: Values, estimator: str | None, estimate_error: float | str | None) -> dict[str, list[Any]]:
+    """Return values of --param and of the settings that have their own option, by name."""
+    own = {"estimator": estimator, "estimate_error": estimate_error}
+    found: dict[str, list[Any]] = {}
+    for name, values in (*param, *((name, [one]) for name, one in own.items() if one is not None)):
+        if name in found:
+            raise InputError(f"--param {name}: given twice")
+        found[name] = values
+    return found
 
-    source: str
-    format: str | None
-    time_unit: str | None
-    weights: Path | None
-    tenant: str | None
-    columns: dict[str, str] | list[str] | None
-    resource: str
-    strict: bool
-    policies: list[str]
-    nodes: list[int]
-    gpus_per_node: int
-    param: tuple[tuple[str, list[Any]], ...]
-    estimator: str | None
-    estimate_error: float | str | None
-    seeds: list[int]
 
-    @property
-    def parameters(self) -> dict[str, list[Any]]:
-        """Values of --param and of the settings that have their own option, by name."""
-        own = {"estimator": self.estimator, "estimate_error": self.estimate_error}
-        found: dict[str, list[Any]] = {}
-        for name, values in (*self.param, *((name, [one]) for name, one in own.items() if one is not None)):
-            if name in found:
-                raise InputError(f"--param {name}: given twice")
-            found[name] = values
-        return found
+def runs(
+    policies: list[str], nodes: list[int], gpus_per_node: int, seeds: list[int], param: Values, estimator: str | None,
+    estimate_error: float | str | None, **reading: Any,
+) -> list[Run]:  # fmt: skip
+    """Read the trace, or make one per seed, and combine it with all other arguments; refuse what cannot run."""
+    from astraea.cluster.cluster import Cluster
+    from astraea.experiments.grid import grid
+    from astraea.traces.named import named_trace
+    from astraea.traces.synthetic import SYNTHETIC
 
-    def read(self, **seed: int) -> Trace:
-        """Read or make the trace."""
-        from astraea.traces.named import named_trace
-
-        names = ("format", "time_unit", "weights", "tenant", "columns", "resource", "strict")
-        return named_trace(self.source, **{name: getattr(self, name) for name in names} | seed)
-
-    def as_it_was(self) -> tuple[Trace, Result]:
-        """Read the trace, and measure the starts and ends that its log records."""
-        from astraea.cluster.cluster import Cluster
-        from astraea.cluster.observed import observed
-
-        if self.parameters:
-            raise InputError(f"--policy {OBSERVED} has no parameters, got {', '.join(self.parameters)}")
-        trace = self.read()
-        return trace, observed(trace, Cluster(self.nodes[0], self.gpus_per_node))
-
-    def runs(self) -> list[Run]:
-        """Read the trace, or make one per seed, and combine it with all other arguments; refuse what cannot run."""
-        from astraea.cluster.cluster import Cluster
-        from astraea.experiments.grid import grid
-        from astraea.traces.synthetic import SYNTHETIC
-
-        parameters = self.parameters
-        if OBSERVED in self.policies:
-            raise InputError(f"--policy {OBSERVED} (what the log recorded) is for the command simulate only")
-        rest = [Cluster(n, self.gpus_per_node) for n in self.nodes], self.policies, parameters
-        grid([], *rest)  # before a large trace is read
-        say_if_compiling()
-        if self.source in SYNTHETIC:
-            return [run for seed in self.seeds for run in grid([self.read(seed=seed)], *rest, [seed])]
-        is_random = parameters.get("placement") == ["random"] or "noisy" in parameters.get("estimator", ())
-        if len(self.seeds) > 1 and not is_random:
-            print("a recorded trace has no seed: only random placement differs between seeds", file=sys.stderr)
-        return grid([self.read()], *rest, self.seeds)
+    given = parameters(param, estimator, estimate_error)
+    if OBSERVED in policies:
+        raise InputError(f"--policy {OBSERVED} (what the log recorded) is for the command simulate only")
+    rest = [Cluster(n, gpus_per_node) for n in nodes], policies, given
+    grid([], *rest)  # before a large trace is read
+    say_if_compiling()
+    if reading["source"] in SYNTHETIC:
+        return [run for seed in seeds for run in grid([named_trace(**reading, seed=seed)], *rest, [seed])]
+    is_random = given.get("placement") == ["random"] or "noisy" in given.get("estimator", ())
+    if len(seeds) > 1 and not is_random:
+        print("a recorded trace has no seed: only random placement differs between seeds", file=sys.stderr)
+    return grid([named_trace(**reading)], *rest, seeds)
 
 
 def say_if_compiling() -> None:
@@ -170,10 +136,10 @@ logs = together(click.argument("sources", metavar="LOG...", nargs=-1, required=T
 
 
 def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
-    """Add arguments for trace, cluster, policy, parameters and seed; the handler gets `Simulations`."""
+    """Add arguments for trace, cluster, policy, parameters and seed: those of `runs`."""
     more = ",..." if several else ""
     policy, seed = ("--policies", "--seeds") if several else ("--policy", "--seed")
-    options = together(
+    return together(
         trace,
         click.option(policy, "policies", type=listed(str.strip, several), default="astraea", metavar=f"NAME{more}",
                      help="see: astraea policies (default astraea)"
@@ -190,16 +156,6 @@ def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
                      default="1" if several else "0",
                      help="seeds 0 to N-1 (default 1)" if several else "for a synthetic trace, placement and noise"),
     )  # fmt: skip
-
-    def add(handler: Handler) -> Handler:
-        @functools.wraps(handler)
-        def asked(**given: Any) -> Any:
-            wanted = Simulations(**{field.name: given.pop(field.name) for field in fields(Simulations)})
-            return handler(wanted=wanted, **given)
-
-        return options(asked)
-
-    return add
 
 
 cache = path("--cache", "DIR", "folder of cached results (default data/cache)")
@@ -245,10 +201,7 @@ def named_columns(text: str) -> dict[str, str] | list[str]:
 
 
 def measured_overheads(path: Path) -> dict[str, float]:
-    """Read `checkpoint_overhead` and `restart_overhead` [s] from a JSON file; `InputError` if one is missing or bad.
-
-    Other fields of the file are ignored.
-    """
+    """Read `checkpoint_overhead` and `restart_overhead` [s] from a JSON file; `InputError` if one is missing or bad."""
     from astraea.core.checks import number
     from astraea.traces.readers.table import read_json
 

@@ -1,23 +1,32 @@
-"""The command `audit`."""
+"""The commands `audit`, which reads a cluster's log and settings, and `wait`, which asks a running Slurm."""
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from astraea.cli import arguments as args
-from astraea.cli import settings
-from astraea.cli.forecast import in_log
 from astraea.core.errors import InputError, extra
 from astraea.core.files import publishing
+
+if TYPE_CHECKING:
+    from astraea.cluster.site import Site
+    from astraea.forecast.moment import Moment
+    from astraea.traces.trace import Trace
 
 
 @click.command("audit", cls=args.Command,
                short_help="show which jobs waited, why, and what other schedulers would do")  # fmt: skip
 @args.trace
-@settings.options
+@args.path("--slurm-conf", "FILE", "slurm.conf, or the output of scontrol show config; may be repeated", multiple=True)
+@args.path("--scontrol", "FILE", "output of scontrol show nodes, or show partition; may be repeated", multiple=True)
+@args.path("--sacctmgr", "FILE", "output of sacctmgr dump, or show qos -P; may be repeated", multiple=True)
+@click.option("--node-class", multiple=True, metavar="NAME=NODES:GPUS[:FEATURE,...]",
+              help="nodes with GPUs of type NAME, if no such file lists them; may be repeated")  # fmt: skip
 @click.option("--nodes", type=args.whole_number, metavar="N",
               help="number of machines (default: as many as the log shows in use)")  # fmt: skip
 @click.option("--gpus-per-node", type=args.whole_number, metavar="N",
@@ -33,7 +42,7 @@ from astraea.core.files import publishing
               help="only forecast when a job such as gpus=8,account=vision,time=4h would start; "
               "also user=, partition= and at=TIME")  # fmt: skip
 @args.path("--out", "DIR", "folder for index.html, tables, audit.json and audit.prom")
-def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: tuple[tuple[str, list[Any]], ...],
+def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: args.Values,
           what_if: list[str] | None, anonymize: bool, compare: Path | None, would_start: str | None, out: Path | None,
           slurm_conf: tuple[Path, ...], scontrol: tuple[Path, ...], sacctmgr: tuple[Path, ...],
           node_class: tuple[str, ...], **reading: Any) -> None:  # fmt: skip
@@ -49,40 +58,42 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: t
     with extra("audit"):
         from astraea.audit.compare import changed, changes, figures, read_last
         from astraea.audit.page import short, write
-        from astraea.audit.parts import section
+        from astraea.audit.sections import section
         from astraea.audit.settings import plan_of, the_settings
-    from astraea.audit.size import cluster_of
+    from astraea.audit.recorded import cluster_of
     from astraea.cluster.policies import get_policy
+    from astraea.cluster.site import read_site
+    from astraea.forecast.moment import queue_of, wish
     from astraea.traces.named import named_trace
+    from astraea.traces.slurm_conf import read_accounts
     from astraea.traces.slurm_words import GPU
 
     given = {name: values[0] for name, values in param}
     get_policy(scheduler)(**given)  # refused before a large log is read
-    site = settings.site_of(slurm_conf, scontrol, sacctmgr, node_class, reading["weights"], reading["resource"])
+    files = [*slurm_conf, *scontrol]
+    if files and reading["weights"] is not None and read_accounts(reading["weights"]) is not None:
+        files.append(reading["weights"])  # sshare -P -a: a tree of accounts
+    site = read_site([*files, *sacctmgr], node_class, reading["resource"])
     if nodes is not None and site.cluster is not None:
         raise InputError(f"--nodes: the cluster's settings already give {site.cluster} GPUs; leave --nodes out")
-    if out is None:
-        trace = named_trace(**reading)
-        if reading["weights"] is None and reading["tenant"] in (None, "account"):
-            trace, _ = settings.with_shares(trace, site, "")
-        cluster = site.cluster or cluster_of(trace, nodes, gpus_per_node)[0]
-        own = plan_of(site, trace, scheduler, given, cluster).own
-        print(in_log(str(would_start), trace, cluster, own, site))
-        return
     others = [get_policy(name).name for name in what_if or WHAT_IF]
     last = None if compare is None else read_last(compare)
-    with publishing(out) as folder:
-        trace = named_trace(**reading)
-        shares = "The shares are equal, because none were given (--weights)."
-        if reading["weights"] is None and reading["tenant"] in (None, "account"):
-            trace, shares = settings.with_shares(trace, site, shares)
-        elif reading["weights"] is not None:
+    with nullcontext() if out is None else publishing(out) as folder:
+        trace, shares = named_trace(**reading), "The shares are equal, because none were given (--weights)."
+        if reading["weights"] is not None:
             shares = f"The shares come from {'the given file' if anonymize else reading['weights'].name}."
+        elif reading["tenant"] in (None, "account"):
+            trace, shares = _with_shares(trace, site, shares)
         if reading["resource"] != GPU:
             shares += f" On this page, a GPU means {reading['resource']} in the log (--resource)."
         shown = anonymous(trace) if anonymize else trace
         cluster, said = (site.cluster, []) if site.cluster else cluster_of(shown, nodes, gpus_per_node)
         plan = plan_of(site, trace, scheduler, given, cluster)
+        if out is None or folder is None:
+            if plan.own.name != "slurm":
+                raise InputError(f"--would-start works with --scheduler slurm only, got {plan.own.name}")
+            _print_start(queue_of(trace, wish(str(would_start)), cluster, plan.own, site))
+            return
         found = audit(shown, cluster, plan.own, others, plan.rules)
         more = [section("The size of the cluster", {"lines": said})] if said else []
         more.append(the_settings(plan, anonymize))
@@ -92,3 +103,59 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: t
     for line in [*short(found, shares), *said, *plan.doubts, *(changes(last, figures(found)) if last else [])]:
         print(f"- {line}")
     print(f"\nfull report: {out / 'index.html'}")
+
+
+def _with_shares(trace: Trace, site: Site, otherwise: str) -> tuple[Trace, str]:
+    """Give accounts their shares if the settings have those of all accounts; return the trace and their origin."""
+    from astraea.traces.slurm_conf import shares_in_the_whole
+
+    known = {name: share for name, share in shares_in_the_whole(site.accounts).items() if share > 0 and name != "root"}
+    if not known:
+        return trace, otherwise
+    if not set(trace.tenants) <= set(known):
+        return trace, "The shares are equal, because the settings do not name all accounts of the log (--weights)."
+    return trace.with_weights(known), "The shares are those of the accounts (--sacctmgr)."
+
+
+@click.command("wait", cls=args.Command, short_help="forecast when a job would start if it were submitted now")
+@click.argument("job", metavar="JOB")
+@args.path("--jobs", "FILE", "output of squeue --json --states=all; by default Slurm is asked")
+@args.path("--nodes", "FILE", "output of scontrol show nodes --json")
+@args.path("--history", "FILE", "sacct -P log of earlier jobs; if Slurm is asked, default the last week")
+@click.option("--param", type=lambda text: args.parameter(text, False), multiple=True, metavar="NAME=VALUE",
+              help="parameter of the policy slurm; may be repeated")  # fmt: skip
+def wait(job: str, jobs: Path | None, nodes: Path | None, history: Path | None, param: args.Values) -> None:
+    """Forecast when JOB would start, for example gpus=8,account=vision,time=4h; user and partition are optional.
+
+    The current queue is simulated many times, with the priorities that Slurm shows.
+    """
+    from astraea.cluster.policies import get_policy
+    from astraea.forecast.moment import wish
+    from astraea.live.queue import ask, queue_now, read
+    from astraea.traces.readers import read_trace
+
+    if (jobs is None) != (nodes is None):
+        raise click.UsageError("give both --jobs and --nodes, or neither")
+    asked, policy = wish(job), get_policy("slurm")(**{name: values[0] for name, values in param})
+    if asked.at is not None:
+        raise InputError("a job: at=... is for logs (astraea audit --would-start); astraea wait forecasts from now")
+    known = None if history is None else read_trace(history, format="slurm")
+    if jobs is None or nodes is None:
+        answers, log = ask()
+        if known is None:
+            with tempfile.TemporaryDirectory() as folder, suppress(InputError):  # nothing ran in that time
+                path = Path(folder) / "sacct"
+                path.write_text(log)
+                known = read_trace(path, format="slurm")
+    else:
+        answers = read(jobs, nodes)
+    _print_start(queue_now(answers, asked, policy, known))
+
+
+def _print_start(moment: Moment) -> None:
+    """Forecast the job in question, and print five lines about it."""
+    from astraea.forecast.start import would_start
+    from astraea.forecast.words import as_text
+
+    args.say_if_compiling()
+    print(as_text(would_start(moment), moment))

@@ -7,20 +7,28 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from astraea.cli import arguments as args
 
+if TYPE_CHECKING:
+    from astraea.live.config import Config
+
 _config = args.path("--config", "FILE", "live.toml: partition, state, policy ... (see docs/live/coordinator.md)")
 
 
-@click.group(
-    cls=args.Group,
-    invoke_without_command=True,
-    no_args_is_help=False,
-    short_help="grant leases on a real Slurm, by any policy",
-)
+def _read(config: Path | None, context: click.Context | None = None) -> Config:
+    from astraea.live.config import read_config
+
+    if config is None:
+        raise click.UsageError("Missing option '--config'", context)
+    return read_config(config)
+
+
+@click.group(cls=args.Group, invoke_without_command=True, no_args_is_help=False,
+             short_help="grant leases on a real Slurm, by any policy")  # fmt: skip
 @_config
 @click.option("--dry-run", is_flag=True, help="print what the next round would do, and why; change nothing")
 @click.pass_context
@@ -31,12 +39,9 @@ def live(context: click.Context, config: Path | None, dry_run: bool) -> None:
             raise click.UsageError("--dry-run cannot be combined with a command", context)
         context.default_map = {context.invoked_subcommand: {"config": config}}
         return
-    if config is None:
-        raise click.UsageError("Missing option '--config'", context)
+    read = _read(config, context)
     from astraea.live import coordinator
-    from astraea.live.config import read_config
 
-    read = read_config(config)
     if dry_run:
         print("\n".join(coordinator.dry_run(read) or ["nothing to do"]))
     else:
@@ -51,11 +56,8 @@ def check_(config: Path | None) -> int:
     Each gets a line: ok, warning or missing. The exit code is 1 if something is missing.
     """
     from astraea.live.check import MISSING, check
-    from astraea.live.config import read_config
 
-    if config is None:
-        raise click.UsageError("Missing option '--config'")
-    found = check(read_config(config))
+    found = check(_read(config))
     print("\n".join(map(str, found)))
     return int(any(finding.state == MISSING for finding in found))
 
@@ -66,14 +68,11 @@ def check_(config: Path | None) -> int:
 @click.option("--prometheus", is_flag=True, help="print metrics for the textfile collector of Prometheus")
 def status_(config: Path | None, for_program: bool, prometheus: bool) -> None:
     """Show tenants, leases and waiting jobs from the coordinator's state; in a terminal refresh until Ctrl-C."""
-    from astraea.live.config import read_config
     from astraea.live.status import as_prometheus, as_record, as_text, status
 
     if for_program and prometheus:
         raise click.UsageError("--json and --prometheus cannot be combined")
-    if config is None:
-        raise click.UsageError("Missing option '--config'")
-    read = read_config(config)
+    read = _read(config)
     found = status(read)
     if for_program:
         print(json.dumps(as_record(found), indent=2, allow_nan=False))
@@ -99,12 +98,9 @@ def status_(config: Path | None, for_program: bool, prometheus: bool) -> None:
 @click.option("--json", "for_program", is_flag=True, help="print JSON")
 def explain_(job: str, config: Path | None, for_program: bool) -> None:
     """Explain in five lines why a job waits or runs, what it is owed, who is ahead of it, and when it gets a lease."""
-    from astraea.live.config import read_config
     from astraea.live.explain import explain
     from astraea.live.five_lines import as_text
     from astraea.live.status import as_record
 
-    if config is None:
-        raise click.UsageError("Missing option '--config'")
-    found = explain(read_config(config), job)
+    found = explain(_read(config), job)
     print(json.dumps(as_record(found), indent=2, allow_nan=False) if for_program else as_text(found))

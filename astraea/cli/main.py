@@ -17,9 +17,7 @@ import click
 
 import astraea
 from astraea.cli import arguments as args
-from astraea.cli.audit import audit
-from astraea.cli.forecast import wait
-from astraea.cli.leaderboard import leaderboard
+from astraea.cli.audit import audit, wait
 from astraea.cli.live import live
 from astraea.core.errors import InputError, PolicyError, extra
 from astraea.core.files import publishing, write_atomically
@@ -30,7 +28,7 @@ INTERRUPTED: Final = 130
 
 app: Final = click.Group("astraea", help=docstring(astraea).partition("\n")[0], no_args_is_help=False)
 click.version_option(astraea.__version__, message="astraea %(version)s")(app)
-for command in (audit, leaderboard, live, wait):
+for command in (audit, live, wait):
     app.add_command(command)
 
 
@@ -38,16 +36,24 @@ for command in (audit, leaderboard, live, wait):
 @args.simulations()
 @click.option("--json", "for_program", is_flag=True, help="print the summary as JSON and nothing else")
 @args.path("--out", "DIR", "folder for jobs.csv, tenants.csv, excluded_jobs.csv and provenance.json")
-def simulate(wanted: args.Simulations, for_program: bool, out: Path | None) -> None:
+def simulate(for_program: bool, out: Path | None, policies: list[str], nodes: list[int], gpus_per_node: int,
+             seeds: list[int], param: args.Values, estimator: str | None, estimate_error: float | str | None,
+             **reading: Any) -> None:  # fmt: skip
     """Simulate a trace on a cluster under a policy; print a summary, and write tables with --out."""
     from astraea.cli.tables import run_summary, summary_text, write_tables
+    from astraea.cluster.cluster import Cluster
+    from astraea.cluster.observed import observed
     from astraea.cluster.simulation import simulated
+    from astraea.traces.named import named_trace
 
     with nullcontext() if out is None else publishing(out) as folder:
-        if wanted.policies == [args.OBSERVED]:
-            trace, result = wanted.as_it_was()
+        if policies == [args.OBSERVED]:
+            if given := args.parameters(param, estimator, estimate_error):
+                raise InputError(f"--policy {args.OBSERVED} has no parameters, got {', '.join(given)}")
+            trace = named_trace(**reading)
+            result = observed(trace, Cluster(nodes[0], gpus_per_node))
         else:
-            (run,) = wanted.runs()
+            (run,) = args.runs(policies, nodes, gpus_per_node, seeds, param, estimator, estimate_error, **reading)
             trace = run.trace
             result = simulated(trace, run.cluster, run.policy, run.seed, run.settings)
         if folder is not None:
@@ -61,12 +67,12 @@ def simulate(wanted: args.Simulations, for_program: bool, out: Path | None) -> N
 @args.parallel
 @args.cache
 @args.path("--out", "FILE.csv", "file for the table (default: print it)")
-def sweep(wanted: args.Simulations, cache: Path | None, out: Path | None) -> None:
+def sweep(cache: Path | None, out: Path | None, **wanted: Any) -> None:
     """Simulate every combination of policies, parameters, cluster sizes and seeds; the table has one row per run."""
     from astraea.experiments.grid import grid_table
 
     args.refuse_no_file(out)
-    runs = wanted.runs()
+    runs = args.runs(**wanted)
     table = grid_table(runs, cache=cache).to_csv(index=False, lineterminator="\n")
     if out is None:
         print(table, end="")
@@ -82,21 +88,22 @@ def sweep(wanted: args.Simulations, cache: Path | None, out: Path | None) -> Non
 @args.path("--overheads", "FILE", "JSON with the overheads of your job, as docs/live/measure_overheads.py writes it")
 @args.parallel
 @args.cache
-def lease_term(wanted: args.Simulations, terms: list[int] | None, overheads: Path | None, cache: Path | None) -> None:
+def lease_term(terms: list[int] | None, overheads: Path | None, cache: Path | None, param: args.Values, **wanted: Any
+               ) -> None:  # fmt: skip
     """Try several lease terms and recommend the shortest whose average JCT is within 2 % of the best."""
     from astraea.experiments.lease_term import TERMS, select_lease_term
 
-    if "lease_term" in wanted.parameters:
+    if "lease_term" in dict(param):
         raise InputError("--param lease_term: give the lease terms to try with --terms")
     origin = "not measured (see --overheads)"
     if overheads is not None:
         measured = args.measured_overheads(overheads)
-        wanted.param += tuple((name, [seconds]) for name, seconds in measured.items())
+        param += tuple((name, [seconds]) for name, seconds in measured.items())
         # in a shorter lease no job makes progress
         if not (terms := terms or [term for term in TERMS if term > sum(measured.values())]):
             raise InputError(f"{overheads}: checkpoint and restart take {TERMS[-1]} s or more; give longer --terms")
         origin = f"from {overheads}"
-    (run,) = wanted.runs()
+    (run,) = args.runs(param=param, **wanted)
     choice = select_lease_term(run, terms or TERMS, cache=cache)
     print(f"{'lease term [s]':>14}  {'average JCT [s]':>15}  {'overhead [%]':>12}  {'sharing loss [%]':>16}")
     for term, jct, overhead, loss in choice.table.to_numpy(dtype=float):
@@ -104,6 +111,55 @@ def lease_term(wanted: args.Simulations, terms: list[int] | None, overheads: Pat
     paid = run.settings
     print(f"\na checkpoint takes {paid.checkpoint_overhead:g} s, a restart {paid.restart_overhead:g} s, {origin}")
     print(choice.reason)
+
+
+@app.command(cls=args.Command, short_help="rank every policy on your logs, with intervals")
+@args.logs
+@click.option("--nodes", type=args.whole_number, metavar="N",
+              help="number of machines (default: as many as the jobs keep busy)")  # fmt: skip
+@click.option("--gpus-per-node", type=args.whole_number, default="8", metavar="N", help="GPUs per machine (default 8)")
+@click.option("--policy", "own", multiple=True, metavar="FILE.py:NAME",
+              help="a policy of your own, in addition to those of the package; may be repeated")  # fmt: skip
+@click.option("--seeds", type=args.first_seeds, default="1", metavar="N", help="number of synthetic traces (default 1)")
+@args.parallel
+@args.cache
+@args.path("--out", "FILE.csv", "file for the table of all logs")
+def leaderboard(sources: tuple[str, ...], nodes: int | None, gpus_per_node: int, own: tuple[str, ...],
+                seeds: list[int], cache: Path | None, out: Path | None, **reading: Any) -> None:  # fmt: skip
+    """Rank every policy on logs by fairness and speed, with 95 % intervals over weeks or over seeds.
+
+    Jobs are submitted in rounds of 10 s. A policy that needs running times learns them from the log's past. A policy
+    that cannot run is listed with the reason.
+    """
+    import pandas as pd
+
+    from astraea.cli.tables import standings_text
+    from astraea.cluster.cluster import Cluster
+    from astraea.cluster.policies import POLICIES
+    from astraea.cluster.settings import Settings
+    from astraea.experiments.leaderboard import contest, standings
+    from astraea.live.config import named_policy
+    from astraea.traces.describe import suitable_nodes
+    from astraea.traces.named import named_trace
+    from astraea.traces.synthetic import SYNTHETIC
+
+    args.refuse_no_file(out)
+    policies = dict(POLICIES)
+    for policy in (named_policy(name, Path()) for name in own):
+        if policies.setdefault(policy.name, policy) is not policy:
+            raise InputError(f"--policy: the name {policy.name!r} is taken by another policy")
+    args.say_if_compiling()
+    tables = []
+    for source in sources:
+        traces = [named_trace(source, **reading, seed=seed) for seed in (seeds if source in SYNTHETIC else [0])]
+        busy = suitable_nodes(traces[0], gpus_per_node) if nodes is None else nodes
+        cluster = Cluster(busy, gpus_per_node)
+        in_rounds = [trace.in_rounds(Settings().interval) for trace in traces]
+        table = standings(*contest(policies, in_rounds, cluster), cache, progress=True)
+        print(standings_text(traces[0].name, sum(map(len, traces)), cluster, table), end="\n\n")
+        tables.append(table.assign(trace=traces[0].name, nodes=busy, gpus_per_node=gpus_per_node))
+    if out is not None:
+        write_atomically(out, pd.concat(tables).to_csv(index=False, lineterminator="\n"))
 
 
 @app.command(cls=args.Command, short_help="show statistics of a trace")

@@ -58,10 +58,7 @@ def summary_text(figures: dict[str, Any], result: Result, trace: Trace) -> str:
 
 
 def all_excluded_jobs(result: Result, trace: Trace) -> pd.DataFrame:
-    """List the jobs set aside by the reader, then those set aside before the run, one row each.
-
-    Tenant, demand and duration are missing if the reader found no job, line and detail if there is no such row.
-    """
+    """List the jobs set aside by the reader, then those set aside before the run; what is unknown is missing."""
     listed = trace.excluded_jobs
     table = pd.concat([listed, result.excluded_jobs], ignore_index=True) if len(listed) else result.excluded_jobs
     columns = ["job_id", "tenant", "demand", "duration", "reason", "line", "detail"]

@@ -1,9 +1,10 @@
-"""A queue at one moment, with the job in question, and only what is known at that moment."""
+"""A queue at one moment, with the job in question, ``gpus=8,account=vision,time=4h``, and only what is known then."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,13 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import recorded_runs
 from astraea.cluster.policy import Policy
-from astraea.cluster.rules import Rules
+from astraea.cluster.rules import Rules, no_rules
+from astraea.cluster.site import Site
+from astraea.cluster.site_rules import rules
 from astraea.core.errors import InputError
 from astraea.core.text import printable
-from astraea.forecast.wish import Wish
+from astraea.core.units import DAY, HOUR, MINUTE
+from astraea.traces.columns import MAX_DEMAND
 from astraea.traces.readers.slurm import WAITS
 from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
@@ -26,6 +30,72 @@ ASKED: Final = "the job that is asked about"
 
 Held = list[tuple[int, int]]
 """GPUs that a job holds: pairs of a node and a number of its GPUs; empty if the nodes are unknown."""
+
+
+_UNITS: Final = {"s": 1.0, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY}
+_TIME: Final = "a time such as 90m, 4h, 2d, or Slurm's minutes, hours:minutes:seconds and days-hours"
+_CLOCK: Final = re.compile(r"(?:(?P<days>\d{1,4})-)?(?P<rest>\d{1,6}(?::\d{1,2}){0,2})", re.ASCII)
+
+
+class Wish(NamedTuple):
+    """Requests of a job."""
+
+    gpus: int
+    account: str = ""  #: empty if not given
+    user: str = ""
+    partition: str = ""
+    time: float = float("nan")  #: its time limit [s], NaN if none
+    at: pd.Timestamp | None = None  #: time of submission; None for the end of the log, or now
+
+
+def wish(text: str) -> Wish:
+    """Parse a job, or raise `InputError` with the part that cannot be read."""
+    found: dict[str, Any] = {}
+    for part in text.split(","):
+        name, equals, value = (word.strip() for word in part.partition("="))
+        if not (equals and value) or name not in _READ:
+            known = ", ".join(f"{known}=..." for known in _READ)
+            raise InputError(f"a job: expected {known}, separated by commas, got {printable(part)!r}")
+        if name in found:
+            raise InputError(f"a job: {name} is given twice")
+        found[name] = _READ[name](value)
+    if "gpus" not in found:
+        raise InputError(f"a job: gpus=... is missing in {printable(text)!r}")
+    return Wish(**found)
+
+
+def _gpus(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= MAX_DEMAND) or len(text) > 9:
+        raise InputError(f"a job: gpus must be a whole number from 1 to {MAX_DEMAND}, got {printable(text)!r}")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    """Parse a time limit as people write it, or as `sbatch` accepts it: a plain number is minutes."""
+    if short := re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(s|m|min|h|d)", text, re.ASCII):
+        seconds = float(short[1]) * _UNITS[short[2]]
+    elif found := _CLOCK.fullmatch(text):
+        parts = [int(part) for part in found["rest"].split(":")]
+        units = (HOUR, MINUTE, 1.0) if found["days"] or len(parts) == 3 else (MINUTE, 1.0)
+        seconds = DAY * int(found["days"] or 0) + sum(a * b for a, b in zip(parts, units, strict=False))
+    else:
+        seconds = 0.0
+    if not 0 < seconds <= 10 * 365 * DAY:
+        raise InputError(f"a job: time must be {_TIME}, got {printable(text)!r}")
+    return seconds
+
+
+def _moment(text: str) -> pd.Timestamp:
+    try:
+        return pd.to_datetime(text, format="ISO8601").tz_localize(None)
+    except (ValueError, TypeError, OverflowError):
+        expected = "a time YYYY-MM-DDTHH:MM:SS"
+        raise InputError(f"a job: at must be {expected}, got {printable(text)!r}") from None
+
+
+_READ: Final[dict[str, Callable[[str], Any]]] = {
+    "gpus": _gpus, "account": str, "time": _seconds, "user": str, "partition": str, "at": _moment,
+}  # fmt: skip
 
 
 class Moment(NamedTuple):
@@ -51,13 +121,27 @@ class Moment(NamedTuple):
         return self.cluster.gpus - int(self.running["demand"].sum())
 
 
+def queue_of(trace: Trace, wished: Wish, cluster: Cluster, policy: Policy, site: Site) -> Moment:
+    """Return the queue of a log when a job is submitted; `site` is the known part of the cluster's own settings.
+
+    `InputError` if the log does not have the runs of jobs, does not cover that time, or has no such tenant.
+    """
+    if wished.partition and wished.partition not in site.partitions:
+        known = ", ".join(map(printable, site.partitions)) or "none, because no settings were given (--slurm-conf)"
+        raise InputError(f"a job: partition must be one of those known ({known}), got {printable(wished.partition)!r}")
+    runs = recorded_runs(trace)
+    now = _seconds_of(trace, wished.at, runs)
+    queue = _with_asked(trace, now, wished._replace(account=tenant_of(trace.tenants, wished.account, trace.name)))
+    of_jobs = rules(site, queue, cluster).rules if site.files or site.classes else no_rules(queue, cluster)
+    return moment_of(queue, runs, ASKED, cluster, policy, of_jobs, now)
+
+
 def moment_of(
     trace: Trace, runs: pd.DataFrame, asked: str, cluster: Cluster, policy: Policy, rules: Rules, now: float
 ) -> Moment:
-    """Return the queue of a log at some time [s].
+    """Return the queue of a log at some time [s]; jobs without a run in `runs` (`recorded_runs`) are waiting.
 
-    `runs` are those of `recorded_runs`; jobs without a run are waiting. `asked` is the job in question, whose own run
-    is ignored, and `rules` are those of the trace.
+    `asked` is the job in question, whose own run is ignored, and `rules` are those of the trace.
     """
     job = pd.Index(trace.job_id).get_indexer(pd.Index(runs["job_id"]))
     start, end = runs["start"].to_numpy(dtype=float), runs["end"].to_numpy(dtype=float)
@@ -94,15 +178,15 @@ def moment_of(
     )  # fmt: skip
 
 
-def with_asked(trace: Trace, now: float, wish: Wish) -> Trace:
+def _with_asked(trace: Trace, now: float, wished: Wish) -> Trace:
     """Return the log plus the job in question, submitted at some time, and the jobs still waiting at its end.
 
     Its other requests are those of the last earlier job of the same tenant, and user if there is one.
     """
     still = trace.excluded_jobs.reindex(columns=[*COLUMNS[:-1], "submit_time", "reason"])
     still = still[(still["reason"] == WAITS) & (still["demand"] > 0) & still["tenant"].isin(trace.tenants)]
-    user = wish.user or wish.account
-    asked = {"job_id": ASKED, "tenant": wish.account, "user": user, "demand": wish.gpus, "time_limit": wish.time}
+    user = wished.user or wished.account
+    asked = {"job_id": ASKED, "tenant": wished.account, "user": user, "demand": wished.gpus, "time_limit": wished.time}
     more = pd.concat([still.drop(columns="reason"), pd.DataFrame([{**asked, "submit_time": now}])], ignore_index=True)
     more = more.astype({"demand": np.int64, "time_limit": float, "submit_time": float})
     more["user"] = more["user"].fillna(more["tenant"])
@@ -113,8 +197,8 @@ def with_asked(trace: Trace, now: float, wish: Wish) -> Trace:
         others = trace.details.iloc[like].astype(object).reset_index(drop=True)
         scaled = {name: others[name] * ratio for name in ("cpus", "memory")}
         others = others.assign(node_list="", nodes=np.nan, gpus=more["demand"], **scaled)
-        if wish.partition:
-            others.loc[len(others) - 1, "partition"] = wish.partition
+        if wished.partition:
+            others.loc[len(others) - 1, "partition"] = wished.partition
         details = pd.concat([trace.details.astype(object), others], ignore_index=True)
     more = more.assign(duration=1.0, state="unknown", weight=1.0, sensitivity=1.0)
     return Trace.from_frame(
@@ -135,7 +219,7 @@ def _last(trace: Trace, tenant: str, user: str, before: float) -> int:
 
 
 def _held(trace: Trace, running: pd.DataFrame, cluster: Cluster) -> list[Held]:
-    """Return nodes and GPUs of the running jobs from the log's lists of nodes; empty if those lists cannot be right."""
+    """Divide running gangs equally over their nodes, the rest on the last; empty if the log's nodes cannot be right."""
     unknown: list[Held] = [[] for _ in range(len(running))]
     if trace.details is None:
         return unknown
@@ -143,32 +227,21 @@ def _held(trace: Trace, running: pd.DataFrame, cluster: Cluster) -> list[Held]:
     lists = [hosts_of(text) for text in trace.details["node_list"].iloc[running["row"]]]
     if len(every) > cluster.nodes or cluster.sizes or not all(lists):
         return unknown
-    place = {host: k for k, host in enumerate(every)}
-    return shares([[place[host] for host in hosts] for hosts in lists], running["demand"].tolist(), cluster) or unknown
-
-
-def shares(nodes: list[list[int]], demand: list[int], cluster: Cluster) -> list[Held]:
-    """Divide gangs over their nodes, equally, with the rest on the last; return [] if a node gets too many GPUs."""
-    used, found = np.zeros(cluster.nodes, np.int64), []
-    for mine, gpus in zip(nodes, demand, strict=True):
-        each = -(-gpus // len(mine))
-        parts = [(node, min(each, gpus - k * each)) for k, node in enumerate(mine) if gpus > k * each]
+    place, used, found = {host: k for k, host in enumerate(every)}, np.zeros(cluster.nodes, np.int64), []
+    for hosts, gpus in zip(lists, running["demand"].tolist(), strict=True):
+        each = -(-gpus // len(hosts))
+        parts = [(place[host], min(each, gpus - k * each)) for k, host in enumerate(hosts) if gpus > k * each]
         for node, part in parts:
             used[node] += part
         found.append(parts)
-    return found if (used <= cluster.node_gpus).all() else []
+    return found if (used <= cluster.node_gpus).all() else unknown
 
 
-def end_of(trace: Trace, runs: pd.DataFrame) -> float:
-    """Return the end of a log [s]."""
+def _seconds_of(trace: Trace, at: pd.Timestamp | None, runs: pd.DataFrame) -> float:
+    """Return a moment on the log's clock [s], by default the log's end; `InputError` if it is outside the log."""
     still = trace.excluded_jobs.reindex(columns=["reason", "submit_time"])
     waits = still.loc[still["reason"] == WAITS, "submit_time"].to_numpy(dtype=float)
-    return float(max(runs["end"].max(), trace.submit_time.max(), waits.max(initial=0.0)))
-
-
-def seconds_of(trace: Trace, at: pd.Timestamp | None) -> float:
-    """Return a moment on the log's clock [s], by default the log's end; `InputError` if it is outside the log."""
-    last = end_of(trace, recorded_runs(trace))
+    last = float(max(runs["end"].max(), trace.submit_time.max(), waits.max(initial=0.0)))
     if at is None:
         return last
     if trace.origin is None:

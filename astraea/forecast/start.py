@@ -1,4 +1,4 @@
-"""Forecast of a job's start: simulations of the queue from one moment on, with the unknown future drawn (`draws`)."""
+"""Forecast of a job's start: simulations of the queue from one moment on, with the unknown future drawn."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from typing import Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astraea.cluster.rules import Rules
 from astraea.cluster.simulate import simulate
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
 from astraea.core.units import DAY, HOUR
-from astraea.forecast.draws import MOST_ARRIVALS, SHORTEST, Past
-from astraea.forecast.moment import Moment
+from astraea.forecast.moment import COLUMNS, Moment
 from astraea.traces.trace import Trace
 
 DRAWS: Final = 100
@@ -49,6 +47,79 @@ NEW: Final = "y"
 """First letters of names in a simulation, and the whole name of the job in question: in order of rank."""
 
 
+LEAST: Final = 10
+"""Smallest number of jobs of a user, or of a tenant, that say enough about how long their jobs run."""
+
+MOST_ARRIVALS: Final = 500
+"""Most jobs that come in one simulation."""
+
+SHORTEST: Final = 1.0
+"""Shortest time that a job still runs [s]: a log has whole seconds."""
+
+
+class Past:
+    """The past, from which the unknown future is drawn: how long jobs run, and which jobs come.
+
+    Run times
+        A job uses the same part of its time limit as an earlier job of its user, or else of its tenant, or else
+        any. The user's, or the tenant's, count if at least `LEAST` have ended and any used a larger part than
+        this job has already. If there is none, it runs to its time limit; without a limit, its whole time is
+        its elapsed time divided by a random number from 0 to 1. A job without a time limit runs as long as an
+        earlier job. In each draw the past itself is resampled (bootstrap), because a short past says little.
+    Arrivals
+        The jobs that came in some stretch of the past come again, with their tenants, sizes and run times; at
+        the end of the past, it begins again. In every second simulation no job comes.
+    """
+
+    def __init__(self, past: pd.DataFrame) -> None:
+        done = past[past["duration"].notna() & (past["duration"] > 0)]
+        self.duration = done["duration"].to_numpy(dtype=float)
+        self.limit = done["time_limit"].to_numpy(dtype=float)
+        self.of = [done.groupby(name).indices for name in ("user", "tenant")]
+        self.came = past.sort_values("submit_time", kind="stable", ignore_index=True)
+
+    def run_times(self, jobs: pd.DataFrame, elapsed: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Draw the total running time of each of some jobs, given that `elapsed` of it is over [s]."""
+        anew = rng.integers(0, len(self.duration), len(self.duration)) if len(self.duration) else np.zeros(0, np.int64)
+        weight = np.bincount(anew, minlength=len(self.duration))
+        rows = zip(jobs["user"], jobs["tenant"], jobs["time_limit"].to_numpy(dtype=float), elapsed, strict=True)
+        return np.array([self._run_time(*row, weight, rng) for row in rows])
+
+    def _run_time(
+        self, user: str, tenant: str, limit: float, elapsed: float, weight: IntArray, rng: np.random.Generator
+    ) -> float:
+        least = elapsed + SHORTEST
+        for rows in (self.of[0].get(user), self.of[1].get(tenant), np.arange(len(self.duration))):
+            if rows is None or len(rows) < LEAST:
+                continue
+            times = self.duration[rows]
+            if not np.isnan(limit):
+                times = np.where(np.isnan(self.limit[rows]), times, times / self.limit[rows] * limit)
+                times = np.minimum(times, limit)
+            often = weight[rows] * (times >= least)
+            if often.sum() > 0:
+                return float(times[np.searchsorted(np.cumsum(often), rng.integers(often.sum()), side="right")])
+        if np.isnan(limit):
+            return max(elapsed / (1 - rng.random()), least)
+        return max(limit, least)
+
+    def arrivals(self, rng: np.random.Generator, most: int) -> pd.DataFrame:
+        """Draw future jobs: `COLUMNS`, submit_time [s] and duration [s]; none without a past."""
+        came = self.came
+        if most == 0 or len(came) < 2 or came["submit_time"].iloc[0] >= 0:
+            return pd.DataFrame(columns=[*COLUMNS, "submit_time", "duration"])
+        since, first = came["submit_time"].to_numpy(dtype=float), float(came["submit_time"].iloc[0])
+        begin = rng.uniform(first, 0.0)
+        k = int(np.searchsorted(since, begin))
+        rows = (k + np.arange(min(len(came), most))) % len(came)
+        jobs = came.iloc[rows].reset_index(drop=True)
+        after = np.where(rows >= k, since[rows] - begin, since[rows] - begin - first)
+        jobs["submit_time"] = after
+        lacking = jobs["duration"].isna().to_numpy()
+        jobs.loc[lacking, "duration"] = self.run_times(jobs[lacking], np.zeros(int(lacking.sum())), rng)
+        return jobs
+
+
 class Ahead(NamedTuple):
     """A job that is waiting and starts before the job in question."""
 
@@ -76,9 +147,6 @@ class Drawn(NamedTuple):
 class Forecast(NamedTuple):
     """The forecast of a job's start; times count from the moment [s]."""
 
-    tenant: str
-    gpus: int
-    limit: float  #: its time limit [s]; NaN if none
     draws: int
     interval: tuple[float, float, float]  #: low end, median and high end [s]
     ahead: tuple[Ahead, ...]  #: waiting jobs that start before it in most simulations, the most certain first
@@ -92,25 +160,23 @@ class Forecast(NamedTuple):
 def would_start(moment: Moment, draws: int = DRAWS) -> Forecast:
     """Simulate the queue with the new job; `InputError` if the cluster is too small for it."""
     drawn = simulations(moment, draws)
-    job, quick = moment.asked.iloc[0], moment.policy.parameters["interval"]
-    gpus, limit = int(job["demand"]), float(job["time_limit"])
+    gpus, limit = int(moment.asked["demand"].iloc[0]), float(moment.asked["time_limit"].iloc[0])
 
     def at_once(**changes: float) -> bool:
         other = moment._replace(asked=moment.asked.assign(**changes), past=moment.past.iloc[:0])
-        return bool(Queue(other).simulated(0, 0, HORIZONS[0]).start[NEW] <= quick)  # all jobs run to their limits
+        start, _ = Queue(other).simulated(0, 0, HORIZONS[0])  # all jobs run to their limits
+        return bool(start[NEW] <= moment.policy.parameters["interval"])
 
     now = at_once()
+    smaller = {max(1, int(gpus * part / 2**k)) for k in range(20) for part in (0.75, 0.5)} - {gpus}
     return Forecast(
-        tenant=str(job["tenant"]),
-        gpus=gpus,
-        limit=limit,
         draws=draws,
         interval=drawn.interval,
         ahead=_named(moment.waiting, drawn.ahead, draws, least=0.5),
         come=drawn.come / draws,
         last=_named(moment.running, drawn.last, draws),
         at_once=now,
-        fewer=next((n for n in _fewer(gpus) if not now and at_once(demand=n)), 0),
+        fewer=next((n for n in sorted(smaller, reverse=True) if not now and at_once(demand=n)), 0),
         shorter=next((t for t in LIMITS if not now and not t >= limit and at_once(time_limit=t)), 0.0),
     )
 
@@ -121,32 +187,22 @@ def simulations(moment: Moment, draws: int) -> Drawn:
     found = Drawn(np.empty(draws), Counter(), Counter(), 0)
     come = 0
     for k in range(draws):
-        one = queue.simulated(k, k % 2 * MOST_ARRIVALS, horizon)
-        while one.start[NEW] >= horizon < HORIZONS[-1]:
+        begins, ends_at = queue.simulated(k, k % 2 * MOST_ARRIVALS, horizon)
+        while begins[NEW] >= horizon < HORIZONS[-1]:
             horizon = HORIZONS[HORIZONS.index(horizon) + 1]
-            one = queue.simulated(k, k % 2 * MOST_ARRIVALS, horizon)
-        found.start[k] = start = min(one.start[NEW], horizon)
-        earlier = [name for name, begin in one.start.items() if begin < start]
+            begins, ends_at = queue.simulated(k, k % 2 * MOST_ARRIVALS, horizon)
+        found.start[k] = start = min(begins[NEW], horizon)
+        earlier = [name for name, begin in begins.items() if begin < start]
         found.ahead.update(name for name in earlier if name[0] == WAITS)
         come += sum(name[0] == COMES for name in earlier)
-        ends = [(end, name) for name, end in one.end.items() if name[0] == RUNS and end <= start]
+        ends = [(end, name) for name, end in ends_at.items() if name[0] == RUNS and end <= start]
         if ends and start > REACTION:
             found.last[max(ends)[1].partition(" ")[0]] += 1
     return found._replace(start=np.sort(found.start), come=come)
 
 
-class Times(NamedTuple):
-    """Starts and ends of a simulation, by the names of its jobs, from the moment on [s]."""
-
-    start: dict[str, float]
-    end: dict[str, float]
-
-
 class Queue:
-    """A queue in the form in which it is simulated.
-
-    Running jobs come one pass before all others; if their nodes are known, each is simulated as one part per node.
-    """
+    """A queue to simulate: running jobs come one pass before all others, one part per node if their nodes are known."""
 
     def __init__(self, moment: Moment) -> None:
         self.moment, self.past = moment, Past(moment.past)
@@ -170,8 +226,8 @@ class Queue:
         self.bonus = np.where(np.arange(n) < runs, FIRST, parameters["weight_age"] * age)[self.of]
         self.limit = np.maximum(numbers["time_limit"].to_numpy() - self.elapsed, SHORTEST)[self.of]
 
-    def simulated(self, seed: int, arrivals: int, horizon: float) -> Times:
-        """Simulate one draw, in which at most `arrivals` jobs come.
+    def simulated(self, seed: int, arrivals: int, horizon: float) -> tuple[dict[str, float], dict[str, float]]:
+        """Simulate one draw, in which at most `arrivals` jobs come; return starts and ends by the names of jobs [s].
 
         Times after the horizon have no meaning: no job lasts longer, or comes later.
         """
@@ -194,33 +250,23 @@ class Queue:
         trace = Trace.from_frame(frame, name="the queue", weights=moment.weights)
         order = pd.Index(frame["job_id"]).get_indexer(pd.Index(trace.job_id))
         more = (np.full(n, -1), np.ones(n), np.zeros(n))
-        extra = (np.concatenate([a, b])[order] for a, b in zip((self.node, self.part, self.bonus), more, strict=True))
-        rules = _rules(moment, columns["row"].astype(np.int64)[order], *extra)
+        extra = zip((self.node, self.part, self.bonus), more, strict=True)
+        node, part, bonus = (np.concatenate(both)[order] for both in extra)
+        mine, allowed = moment.rules.of(columns["row"].astype(np.int64)[order]), moment.rules.allowed
+        pinned, everywhere = node >= 0, np.eye(moment.cluster.nodes, dtype=np.bool_)
+        rules = mine._replace(
+            allowed=np.concatenate([allowed, everywhere]) if pinned.any() else allowed,
+            kind=np.where(pinned, len(allowed) + node, mine.kind),
+            nodes=np.where(pinned, 1, mine.nodes),
+            charge=mine.charge * part,
+            takes=mine.takes * part[:, None],
+            bonus=mine.bonus + bonus,
+        )
         result = simulate(trace, moment.cluster, moment.policy(interval=interval), rules=rules).jobs
         begin, end = (result[name].to_numpy() - interval for name in ("first_start_time", "end_time"))
         if NEW not in (ids := result["job_id"].tolist()):
             raise InputError(f"a job: {self.demand[-1]} GPUs do not fit on the nodes that it may use")
-        return Times(dict(zip(ids, begin.tolist(), strict=True)), dict(zip(ids, end.tolist(), strict=True)))
-
-
-def _rules(moment: Moment, rows: IntArray, node: IntArray, part: FloatArray, bonus: FloatArray) -> Rules:
-    """Return the rules of a simulation's jobs, in its order; parts of running jobs are pinned to their nodes."""
-    known, pinned = moment.rules, node >= 0
-    mine, everywhere = known.of(rows), np.eye(moment.cluster.nodes, dtype=np.bool_)
-    return mine._replace(
-        allowed=np.concatenate([known.allowed, everywhere]) if pinned.any() else known.allowed,
-        kind=np.where(pinned, len(known.allowed) + node, mine.kind),
-        nodes=np.where(pinned, 1, mine.nodes),
-        charge=mine.charge * part,
-        takes=mine.takes * part[:, None],
-        bonus=mine.bonus + bonus,
-    )
-
-
-def _fewer(gpus: int) -> list[int]:
-    """Return smaller sizes to try: 3/4, 1/2, 3/8, ... of `gpus`."""
-    found = {max(1, int(gpus * part / 2**k)) for k in range(20) for part in (0.75, 0.5)}
-    return sorted(found - {gpus}, reverse=True)
+        return dict(zip(ids, begin.tolist(), strict=True)), dict(zip(ids, end.tolist(), strict=True))
 
 
 def _named(jobs: pd.DataFrame, often: Counter[str], draws: int, least: float = 0.0) -> tuple[Ahead, ...]:

@@ -16,8 +16,9 @@ NAMED: Final = 3
 
 def as_text(found: Forecast, moment: Moment) -> str:
     """Format a forecast in five lines."""
-    limit = "no time limit" if math.isnan(found.limit) else f"a limit of {duration_text(found.limit)}"
-    asked = f"{counted(found.gpus, 'GPU')} for {found.tenant} with {limit}, submitted at"
+    job = moment.asked.iloc[0]
+    limit = "no time limit" if math.isnan(job["time_limit"]) else f"a limit of {duration_text(job['time_limit'])}"
+    asked = f"{counted(job['demand'], 'GPU')} for {job['tenant']} with {limit}, submitted at"
     run, wait = len(moment.running), len(moment.waiting)
     queue = f"{counted(run, 'job')} {'runs' if run == 1 else 'run'}, {wait:,} {'waits' if wait == 1 else 'wait'}"
     lines = (

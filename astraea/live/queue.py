@@ -16,8 +16,7 @@ from astraea.cluster.rules import Rules, no_rules
 from astraea.core.errors import InputError
 from astraea.core.text import printable
 from astraea.core.units import DAY
-from astraea.forecast.moment import ASKED, COLUMNS, Held, Moment, tenant_of
-from astraea.forecast.wish import Wish
+from astraea.forecast.moment import ASKED, COLUMNS, Held, Moment, Wish, tenant_of
 from astraea.live.answers import FINISHED, ON_GPUS, Job, Node, SlurmError, jobs_of, nodes_of
 from astraea.live.partition import Snapshot
 from astraea.live.slurm import Slurm

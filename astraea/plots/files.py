@@ -46,9 +46,13 @@ def save(fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFram
     written.
     """
     base = save_table(data, id, trace, folder).with_suffix("")
-    written = {kind: _drawn(fig, kind) for kind in ("png", *further_forms())}
-    for kind, content in written.items():
-        write_atomically(base.with_name(f"{base.name}.{kind}"), content)
+    written = {}
+    for kind in ("png", *further_forms()):
+        buffer = io.BytesIO()
+        with style():
+            fig.savefig(buffer, format=kind, dpi=DPI, metadata=UNDATED[kind])
+        written[kind] = buffer.getvalue()
+        write_atomically(base.with_name(f"{base.name}.{kind}"), written[kind])
     if "inline" in plt.get_backend():  # which would draw it once more
         from IPython.display import display
 
@@ -57,13 +61,6 @@ def save(fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFram
         picture = {"image/png": b64encode(written["png"]).decode(), "text/plain": text}
         display(picture, raw=True, metadata={"image/png": {"width": width, "height": height}})  # type: ignore[no-untyped-call]
         plt.close(fig)
-
-
-def _drawn(fig: Figure, kind: str) -> bytes:
-    buffer = io.BytesIO()
-    with style():
-        fig.savefig(buffer, format=kind, dpi=DPI, metadata=UNDATED[kind])
-    return buffer.getvalue()
 
 
 def save_table(data: pd.DataFrame, id: str, trace: str, folder: str | Path) -> Path:

@@ -20,15 +20,7 @@ from matplotlib import rc_params_from_file
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import (
-    FixedFormatter,
-    FixedLocator,
-    FuncFormatter,
-    LogLocator,
-    MaxNLocator,
-    NullFormatter,
-    NullLocator,
-)
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from astraea.core.units import DAY, HOUR, MINUTE, SECONDS, duration_text, unit_for
 
@@ -189,19 +181,16 @@ def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
     """Write a quantity and its unit at an axis, and set ticks that a person reads: times in s, min, h, d."""
     word, unit = named(column)
     low, high = sorted(axis.get_view_interval())
-    if unit == "s" and log:
-        marks = [m for m in _MARKS if low <= m <= high]
-        marks = marks[:: -(-len(marks) // 6)] if marks else []
-        axis.set_major_locator(FixedLocator(marks))
-        axis.set_major_formatter(FixedFormatter([duration_text(m).replace(" ", "\u2009") for m in marks]))
+    if unit in ("s", "h") and log:
+        all_marks = _MARKS if unit == "s" else [d * 10.0**k * HOUR for k in range(-2, 6) for d in (1, 2, 5)]
+        marks = [m for m in all_marks if low <= m <= high]
+        axis.set_major_locator(FixedLocator(marks[:: max(1, -(-len(marks) // 6))]))
         axis.set_minor_locator(NullLocator())
-        unit = ""  # it stands at every tick
-    elif unit == "h" and log:
-        marks = [digit * 10.0**power * HOUR for power in range(-2, 6) for digit in (1, 2, 5)]
-        marks = [m for m in marks if low <= m <= high]
-        axis.set_major_locator(FixedLocator(marks[:: -(-len(marks) // 6)] if marks else []))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / HOUR:,.6g}"))
-        axis.set_minor_locator(NullLocator())
+        if unit == "s":
+            axis.set_major_formatter(FuncFormatter(lambda value, _: duration_text(value).replace(" ", "\u2009")))
+            unit = ""  # it stands at every tick
+        else:
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / HOUR:,.6g}"))
     elif unit in ("s", "h"):
         unit = unit_for(high) if unit == "s" else unit
         scale = SECONDS[unit]

@@ -17,9 +17,8 @@ from shell import clean, refused
 
 from astraea.audit.audit import Audit, audit, with_those_who_wait
 from astraea.audit.compare import changed, changes, figures, read_last
-from astraea.audit.exposition import BY_MONTH, as_openmetrics
-from astraea.audit.history import COLUMNS, months
-from astraea.audit.page import write
+from astraea.audit.page import BY_MONTH, as_openmetrics, write
+from astraea.audit.scenarios import COLUMNS, months
 from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy

@@ -21,8 +21,8 @@ from workloads import few
 
 from astraea.audit.audit import anonymous, audit, with_those_who_wait
 from astraea.audit.page import change, short, write
-from astraea.audit.parts import cells_of, table_of
 from astraea.audit.pictures import fairness, load
+from astraea.audit.sections import cells_of, table_of
 from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy

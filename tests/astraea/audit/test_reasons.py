@@ -11,8 +11,7 @@ import pytest
 from places import ROOT
 from recorded_logs import recorded
 
-from astraea.audit.causes import Cause, causes
-from astraea.audit.reasons import Told, agreement, beside, told_by
+from astraea.audit.causes import Cause, Told, agreement, beside, causes, told_by
 from astraea.audit.recorded import waits
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import recorded_runs

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from recorded_logs import recorded
 
-from astraea.audit.size import cluster_of
+from astraea.audit.recorded import cluster_of
 from astraea.cluster.cluster import Cluster
 from astraea.traces.trace import Trace
 

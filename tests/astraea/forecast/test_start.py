@@ -18,10 +18,8 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.rules import no_rules
 from astraea.cluster.site import read_site
 from astraea.core.errors import InputError
-from astraea.forecast.log import queue_of
-from astraea.forecast.moment import Moment, moment_of
+from astraea.forecast.moment import Moment, moment_of, queue_of, wish
 from astraea.forecast.start import PROMISE, REACTION, WIDER, would_start
-from astraea.forecast.wish import wish
 from astraea.forecast.words import as_text
 from astraea.traces.trace import Trace
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from astraea.core.errors import InputError
-from astraea.forecast.wish import Wish, wish
+from astraea.forecast.moment import Wish, wish
 
 
 @pytest.mark.parametrize(

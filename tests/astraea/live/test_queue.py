@@ -14,8 +14,8 @@ from pretended_slurm import NODES, pretend, queue_entry
 from astraea.cli.main import main
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
+from astraea.forecast.moment import wish
 from astraea.forecast.start import would_start
-from astraea.forecast.wish import wish
 from astraea.live.queue import queue_now, read
 
 ANSWERS = ROOT / "tests" / "data" / "live" / "answers"
