@@ -227,7 +227,7 @@ class Calibration(NamedTuple):
     in_order: float  #: part of their pairs that start in the recorded order, in [0, 1]; NaN for fewer than two jobs
     recorded: float  #: average wait of all jobs [s]
     replayed: float  #: the same in the replay [s]
-    replays: int = 1  #: number of replays of which these are the means
+    replays: int = 1  #: number of replays: the wait is their mean, the order that of their median starts
 
     @property
     def error(self) -> float:
@@ -250,19 +250,20 @@ class Calibration(NamedTuple):
         if self.waited > 1 and not math.isnan(self.in_order):
             part = f"{100 * self.in_order:.0f} % of the pairs of the {self.waited:,} jobs that waited"
             order = f", and {part} start in the recorded order"
-        mean = f" (means of {self.replays} replays with random fractions of seconds)" if self.replays > 1 else ""
+        many = f"{self.replays} replays with random fractions of seconds: mean wait, order of median starts"
+        mean = f" ({many})" if self.replays > 1 else ""
         return f"Replaying the cluster's own scheduler gives {waiting}{order}{mean}."
 
 
 def calibration(log: Result, *replays: Result) -> Calibration:
-    """Compare the starts of a log with the mean starts of some replays, for the jobs that all of them have."""
+    """Compare a log with the mean waits and median starts of some replays, for the jobs that all of them have."""
     jobs = log.jobs[["job_id", "submit_time", "first_start_time"]]
     for k, replay in enumerate(replays):
         jobs = jobs.merge(wait(replay).rename(k).to_frame().assign(job_id=replay.jobs["job_id"]), on="job_id")
     submit, start = (jobs[name].to_numpy(dtype=float) for name in ("submit_time", "first_start_time"))
-    replayed = jobs[list(range(len(replays)))].to_numpy(dtype=float).mean(axis=1)
+    replayed = jobs[list(range(len(replays)))].to_numpy(dtype=float)
     waited = start - submit > NOTICED
-    order = in_order(start[waited], (submit + replayed)[waited])
+    order = in_order(start[waited], (submit + np.median(replayed, axis=1))[waited])
     return Calibration(int(waited.sum()), order, float((start - submit).mean()), float(replayed.mean()), len(replays))
 
 

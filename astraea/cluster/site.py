@@ -175,19 +175,22 @@ class Site:
 
     @property
     def _pace(self) -> dict[str, float | str]:
-        """Times at which the two schedulers pass, and how backfill groups expected ends.
+        """Times at which the two schedulers pass, and the version's rules of backfill.
 
-        The main one passes every `sched_interval`, and `batch_sched_delay` after an event; a log in whole seconds hides
-        half a second of each wait for a pass.
+        The main one passes every `sched_interval`, and `batch_sched_delay` after an event. A single replay reads the
+        clock half a second later, because a log in whole seconds hides that of each wait for a pass.
         """
         given = self.scheduling.get
         main = max(min(number(given("sched_interval", "60")), number(given("batch_sched_delay", "3"))), 0.5)
         backfill = number(given("bf_interval", "30"))
-        found: dict[str, float | str] = {"interval": main + 0.5}
-        found["bf_interval"] = backfill if backfill > main + 1 else 0.0  # else at every pass of the main scheduler
+        found: dict[str, float | str] = {"interval": main + 0.5, "sched_interval": main, "bf_interval": backfill}
         versions = [self.setting("slurm_version"), *(node.get("version", "") for node in self.conf.nodes.values())]
         if known := [(int(v[1]), int(v[2])) for text in versions if (v := re.match(r"(\d+)\.(\d+)", text))]:
-            found["bf_groups"] = "aligned" if max(known) >= (24, 11) else "rolling"
+            newest = max(known)
+            found["bf_rules"] = "slurm-22.05"
+            for year in (23, 24, 25):
+                if newest >= (year, 11):
+                    found["bf_rules"] = f"slurm-{year}.11"
         return found
 
 

@@ -59,7 +59,7 @@ class Slurm:
     parent: dict[str, str] = field(default_factory=dict)  # of accounts and users that are not at the top
     caps: dict[str, float] = field(default_factory=dict)
     partitions: dict[str, set[int]] = field(default_factory=dict)
-    aligned: bool = False
+    version: float = 22.05
     bf_interval: float = INTERVAL
 
     def __post_init__(self) -> None:
@@ -171,6 +171,8 @@ class Slurm:
         usable = [n for n in sorted(allowed & j.allowed) if free[n] >= each]
         if len(usable) < count:
             return []
+        if count == 1 and self.version >= 25.11:
+            return usable[:1]
         runs: list[list[int]] = []
         for n in usable:
             if not runs or runs[-1][-1] < n - 1:
@@ -225,11 +227,17 @@ class Slurm:
         while at < self.now + self.window:
             allowed, later = set(range(len(self.sizes))), math.inf
             for k, (begin, end, nodes) in enumerate(self.space):
-                if end > at and begin <= at + j.limit:
-                    allowed &= nodes
-                    if k + 1 < len(self.space) and self.space[k + 1][2] - nodes:
-                        later = min(later, end)
-            begin, chosen = self.expected(j, allowed)
+                if end <= at:
+                    continue
+                following = self.space[k + 1 :]
+                if following and (following[0][2] - (allowed & nodes)) & self.partitions[j.partition]:
+                    later = min(later, end)
+                if begin > at + j.limit:
+                    if len(following) > 1 and self.version >= 24.11:
+                        later = min(later, following[0][1])
+                    break
+                allowed &= nodes
+            begin, chosen = self.expected(j, allowed, at, later)
             begin = max(begin, at)
             if begin <= self.now:
                 self.begin(j, chosen)
@@ -239,7 +247,7 @@ class Slurm:
             if begin > later or begin == math.inf:
                 at = later
                 continue
-            first, last = minute(begin), minute(begin + j.limit)
+            first, last = minute(begin), minute(begin + j.limit + 59 * (self.version >= 24.11))
             if any(e > first and b < last and set(chosen) - n for b, e, n in self.space):
                 at = begin
                 continue
@@ -256,27 +264,36 @@ class Slurm:
                 out.append((a, b, there - nodes if a >= first and b <= last else there))
         self.space = out
 
-    def expected(self, j: Job, allowed: set[int]) -> tuple[float, list[int]]:
+    def expected(self, j: Job, allowed: set[int], at: float, later: float) -> tuple[float, list[int]]:
         """Return the earliest start of the job on these nodes, from time limits in groups of 30, 60, ... seconds."""
-        if nodes := self.choose(self.free, allowed, j):
+        free, group, fixed, aligned = list(self.free), 30.0, 0.0, self.version >= 24.11
+        ends = sorted(((r.start + r.limit, self.parts(r, r.nodes)) for r in self.running), key=lambda e: e[0])
+        if self.version >= 23.11:
+            ends = [e for e in ends if e[0] <= later]
+            while at > self.now and ends and (ends[0][0] <= at if self.version >= 25.11 else ends[0][0] < at):
+                for node, part in ends.pop(0)[1]:
+                    free[node] += part
+        if nodes := self.choose(free, allowed, j):
             return self.now, nodes
         allowed = allowed & j.allowed
-        free, group, fixed = list(self.free), 30.0, 0.0
-        ends = sorted(((r.start + r.limit, self.parts(r, r.nodes)) for r in self.running), key=lambda e: e[0])
+        gone: list[tuple[float, list[tuple[int, int]]]] = []
         while ends:
             first = last = math.inf
             while ends:
                 end, parts = ends.pop(0)
+                gone.append((end, parts))
                 if any(node in allowed for node, _ in parts):
                     for node, part in parts:
                         free[node] += part
                     last, first = end, min(first, end)
                     fixed = fixed or (end // 30 + 1) * 30
-                    if ends and ends[0][0] > (fixed if self.aligned else first) + group:
+                    if ends and ends[0][0] > (fixed if aligned else first) + group:
                         break
             group *= 2
-            while self.aligned and ends and ends[0][0] > fixed + group:
+            while aligned and ends and ends[0][0] > fixed + group:
                 group *= 2
             if last < math.inf and (nodes := self.choose(free, allowed, j)):
+                if self.version >= 25.11:
+                    last = max(end for end, parts in gone if any(node in nodes for node, _ in parts))
                 return max(last, self.now + 1), nodes
         return math.inf, []

@@ -30,10 +30,10 @@ every association tree and runs nothing, is a further account. No job is preempt
 
 Departures: in the size factor, which uses nodes and CPUs, GPUs replace the CPUs; a gang has the same number of GPUs on
 each of its nodes. Both schedulers run in every round unless `sched_interval` and `bf_interval` are set. In Slurm they
-run in turns (60 s and 30 s by default), the main one also after events, at most every 3 s. With 2 s for either, GPUs
-that become free wait 1 s on average for the next pass. In a log in whole seconds rounds of 2.5 s give this average;
-rounds of 2 s give half a second. A pass takes no time, so none is cut short (`bf_continue`). A pass is skipped if
-no job came, started or ended and no ranks have changed since the last one.
+run in turns (60 s and 30 s by default), the main one at full seconds, also after events, at most every 3 s. The main
+one is taken to run every 3 s. A pass takes no time, so none is cut short (`bf_continue`), and GPUs are free as soon as
+a job has ended, which takes Slurm some hundredths of a second. A pass is skipped if no job came, started or ended and
+no ranks have changed since the last one.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ import numpy as np
 
 from astraea.cluster.engine.state import WHILE_ONE_FITS, F, I, View
 from astraea.cluster.policies.slurm_backfill import (
+    SLURM_24,
     Outlook,
     choose,
     expected_start,
@@ -50,12 +51,12 @@ from astraea.cluster.policies.slurm_backfill import (
     is_reserved,
     new_plan,
     reserve,
+    second,
     shape,
     some_could_start,
     time_limit,
 )
 from astraea.cluster.policies.slurm_priority import (
-    ALIGNED,
     BY_END,
     COMPUTED,
     CONSERVATIVE,
@@ -92,7 +93,7 @@ from astraea.core.compilation import inlined
     },
     choices={
         "favor_small": ("no", "yes"), "backfill": ("conservative", "easy", "none"),
-        "bf_groups": ("rolling", "aligned"),
+        "bf_rules": ("slurm-22.05", "slurm-23.11", "slurm-24.11", "slurm-25.11"),
     },
 )  # fmt: skip
 def slurm(s: View) -> None:
@@ -127,7 +128,7 @@ def schedule(s: View, p: Parameters, plans: bool) -> None:
     now, queue = s.clock[0].now, sort_queue(s, p)
     running = s.memory[BY_END, : int(s.association_memory[RUN, 0])].copy()
     most = min(len(queue), int(p.bf_max_job_test))
-    plan = new_plan(s, running, cut_down(p, now), cut_down(p, now) + p.bf_window, most)
+    plan = new_plan(s, running, cut_down(p, now), cut_down(p, now) + p.bf_window, most, p.clock_offset)
     taken = taken_of_caps(s, running)
     stopped, left = np.zeros(len(s.rules.partition_nodes), np.bool_), np.ones(len(plan.free), np.bool_)
     behind, n = np.empty(most, np.int64), 0
@@ -139,9 +140,9 @@ def schedule(s: View, p: Parameters, plans: bool) -> None:
         partition = s.rules.partition[j]
         if not stopped[partition]:
             count, gpus = shape(s, j)
-            nodes = choose(plan.free, left & s.rules.allowed[s.rules.kind[j]], count, gpus)
+            nodes = choose(plan.free, left & s.rules.allowed[s.rules.kind[j]], count, gpus, p.bf_rules)
             if len(nodes) > 0:
-                start(s, plan, taken, j, nodes)
+                start(s, p, plan, taken, j, nodes)
                 continue
             stopped[partition] = True
             left &= ~s.rules.partition_nodes[partition]
@@ -154,7 +155,7 @@ def schedule(s: View, p: Parameters, plans: bool) -> None:
         return
     stopped[:] = False  # by the first job that has reserved nodes
     for k in range(n):
-        if not some_could_start(s, plan, behind[k:n]):
+        if not some_could_start(s, plan, behind[k:n], second(now, p.clock_offset)):
             break
         partition = s.rules.partition[behind[k]]
         if not is_over_limit(s, p, taken, behind[k]):
@@ -165,33 +166,33 @@ def schedule(s: View, p: Parameters, plans: bool) -> None:
 @inlined
 def backfill(s: View, p: Parameters, plan: Outlook, taken: F, j: int, reserves: bool) -> None:
     """Start job `j` if no reservation is in its way, or reserve the nodes on which it can start earliest."""
-    now, limit, (count, gpus) = s.clock[0].now, time_limit(s, j), shape(s, j)
+    now, limit, (count, gpus) = second(s.clock[0].now, p.clock_offset), time_limit(s, j), shape(s, j)
     allowed = np.empty(len(plan.free), np.bool_)
     at = now
     while at < now + p.bf_window:
-        later = find_open(s, plan, j, at, at + limit, allowed)
-        begin, nodes = expected_start(plan, allowed, count, gpus, now, p.bf_groups == ALIGNED, p.clock_offset)
+        later = find_open(s, plan, j, at, at + limit, p.bf_rules, allowed)
+        begin, nodes = expected_start(plan, allowed, count, gpus, now, at, later, p.bf_rules, p.clock_offset)
         begin = max(begin, at)
         if begin <= now:
-            start(s, plan, taken, j, nodes)
+            start(s, p, plan, taken, j, nodes)
             return
         if not reserves:
             return
         if begin > later or begin == np.inf:
             at = later  # with the nodes that are reserved until then
-        elif is_reserved(plan, nodes, cut_down(p, begin), cut_down(p, begin + limit)):
+        elif is_reserved(plan, nodes, cut_down(p, begin), cut_end(p, begin + limit)):
             at = begin
         else:
             if begin <= now + p.bf_window:
-                reserve(plan, nodes, cut_down(p, begin), cut_down(p, begin + limit))
+                reserve(plan, nodes, cut_down(p, begin), cut_end(p, begin + limit))
             return
 
 
 @inlined
-def start(s: View, plan: Outlook, taken: F, j: int, nodes: I) -> None:
+def start(s: View, p: Parameters, plan: Outlook, taken: F, j: int, nodes: I) -> None:
     """Start job `j` on some nodes, with at least one GPU on each."""
     grant(s, j)
-    left, end = s.job[j].demand, s.clock[0].now + time_limit(s, j)
+    left, end = s.job[j].demand, second(s.clock[0].now, p.clock_offset) + time_limit(s, j)
     for k in range(len(nodes)):
         part = min(left - (len(nodes) - 1 - k), shape(s, j)[1])
         place_on(s, j, nodes[k], part)
@@ -200,23 +201,31 @@ def start(s: View, plan: Outlook, taken: F, j: int, nodes: I) -> None:
     add_to_caps(s, taken, j)
     k = int(s.association_memory[RUN, 0])
     s.association_memory[RUN, 0] += 1
-    while k > 0 and expected_end(s, int(s.memory[BY_END, k - 1])) > end:
+    while k > 0 and expected_end(s, p, int(s.memory[BY_END, k - 1])) > end:
         s.memory[BY_END, k] = s.memory[BY_END, k - 1]
         k -= 1
     s.memory[BY_END, k] = j
 
 
 @inlined
-def expected_end(s: View, j: int) -> float:
+def expected_end(s: View, p: Parameters, j: int) -> float:
     """Return when a job that runs, or starts in this round, reaches its time limit [s]."""
     begin = s.clock[0].now if s.job[j].leases == 0 else s.job[j].lease_start
-    return begin + time_limit(s, j)
+    return second(begin, p.clock_offset) + time_limit(s, j)
 
 
 @inlined
 def cut_down(p: Parameters, time: float) -> float:
     """Return a time at the resolution of backfill."""
     return np.floor((time + p.clock_offset) / p.bf_resolution) * p.bf_resolution - p.clock_offset
+
+
+@inlined
+def cut_end(p: Parameters, time: float) -> float:
+    """Return the end of a reservation at the resolution of backfill."""
+    if p.bf_rules < SLURM_24:
+        return cut_down(p, time)
+    return np.ceil((time + p.clock_offset) / p.bf_resolution - 1e-9) * p.bf_resolution - p.clock_offset
 
 
 @inlined

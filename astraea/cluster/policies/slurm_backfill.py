@@ -3,13 +3,20 @@
 From https://slurm.schedmd.com/sched_config.html and the SchedulerParameters of https://slurm.schedmd.com/slurm.conf.html:
 
 - a running job is expected to end at its time limit;
-- expected ends are handled in groups, the first of 30 s, each further one twice as long (`bf_window_linear`). A group
-  begins at its first end or, in newer versions, all begin at the first multiple of 30 s after the first end;
-- a reservation keeps whole nodes, and its times are rounded down to multiples of `bf_resolution`.
+- expected ends are handled in groups, the first of 30 s, each further one twice as long (`bf_window_linear`);
+- a reservation keeps whole nodes, and its times are multiples of `bf_resolution`.
 
-The log of a Slurm 22.05 with ``DebugFlags=Backfill`` showed two more rules. A job that would have to wait for a
-reserved node is tried again from the moment at which one becomes free. A group begins with the first end on an allowed
-node. Nodes are taken from the shortest run of neighbours that is long enough, ties to the first (`select/cons_tres`).
+Logs of Slurm 22.05 and 26.05 with ``DebugFlags=Backfill`` showed more rules. A job that would have to wait for a
+reserved node is tried again from the moment at which one of its partition becomes free. Nodes are taken from the
+shortest run of neighbours that is long enough, ties to the first (`select/cons_tres`). Versions differ (`bf_rules`):
+
+- 22.05: a job that is tried at a later time gets the nodes on which it could start first, even before that time;
+- 23.11 and newer: it gets them as if all jobs had ended that should have by then. Ends after the moment of the next
+  trial are ignored;
+- before 24.11, a group begins with the first end on an allowed node, and reservations end rounded down. Since then, all
+  groups begin at the first multiple of 30 s after the first such end, and reservations end rounded up;
+- 25.11 and newer: a job on one node gets the first that it fits on. A job starts when its own nodes are free, not at
+  the last end of the group.
 """
 
 from __future__ import annotations
@@ -26,6 +33,7 @@ from astraea.core.units import DAY
 
 FIRST_GROUP: Final = 30.0
 YEAR: Final = 365 * DAY
+SLURM_22, SLURM_23, SLURM_24, SLURM_25 = range(4)
 WORD: Final = 60
 """Number of nodes in one integer of `Outlook.open`."""
 
@@ -54,6 +62,12 @@ def time_limit(s: View, j: int) -> float:
 
 
 @inlined
+def second(time: float, offset: float) -> float:
+    """Return a time as Slurm keeps it, in whole seconds of its clock; `offset` is its fraction at second 0."""
+    return np.floor(time + offset + 1e-6) - offset
+
+
+@inlined
 def shape(s: View, j: int) -> tuple[int, int]:
     """Return the nodes of job `j`, as few as hold its gang if it does not say, and its GPUs on each; fewer on some."""
     nodes = s.rules.nodes[j]
@@ -61,7 +75,7 @@ def shape(s: View, j: int) -> tuple[int, int]:
 
 
 @inlined
-def new_plan(s: View, by_end: F, begin: float, end: float, reservations: int) -> Outlook:
+def new_plan(s: View, by_end: F, begin: float, end: float, reservations: int, offset: float) -> Outlook:
     """Return a plan without reservations from `begin` to `end`; `by_end` are the running jobs by expected end."""
     nodes, m = len(s.node_free), s.clock[0].gpus
     plan = Outlook(
@@ -75,7 +89,7 @@ def new_plan(s: View, by_end: F, begin: float, end: float, reservations: int) ->
         piece = s.job[j].first_piece
         while piece >= 0:
             k = plan.n[PARTS]
-            plan.end[k] = s.job[j].lease_start + time_limit(s, j)
+            plan.end[k] = second(s.job[j].lease_start, offset) + time_limit(s, j)
             plan.job[k], plan.node[k], plan.gpus[k] = j, s.piece[piece].node, s.piece[piece].gpus
             plan.n[PARTS] += 1
             piece = s.piece[piece].next
@@ -96,12 +110,15 @@ def hold(plan: Outlook, j: int, node: int, gpus: int, end: float) -> None:
 
 
 @inlined
-def choose(free: I, allowed: BoolArray, count: int, gpus: int) -> I:
+def choose(free: I, allowed: BoolArray, count: int, gpus: int, rules: float) -> I:
     """Return `count` of the allowed nodes with at least `gpus` free GPUs each; none if there are too few."""
     usable = allowed & (free >= gpus)
     found = np.empty(count, np.int64)
     if usable.sum() < count:
         return found[:0]
+    if count == 1 and rules >= SLURM_25:
+        found[0] = np.argmax(usable)
+        return found
     n = 0
     while n < count:
         best, best_length, node = -1, 0, 0
@@ -125,18 +142,31 @@ def choose(free: I, allowed: BoolArray, count: int, gpus: int) -> I:
 
 @inlined
 def expected_start(
-    plan: Outlook, allowed: BoolArray, count: int, gpus: int, now: float, aligned: bool, offset: float
-) -> tuple[float, I]:
-    """Return when a job could start on the allowed nodes, and on which; infinite if never."""
-    usable = 0
+    plan: Outlook, allowed: BoolArray, count: int, gpus: int, now: float, at: float, later: float, rules: float,
+    offset: float,
+) -> tuple[float, I]:  # fmt: skip
+    """Return when a job that is tried at `at`, and next at `later`, could start on the allowed nodes, and on which.
+
+    Infinite if never.
+    """
+    free, group, k, barrier, usable, aligned = plan.free.copy(), FIRST_GROUP, 0, np.inf, 0, rules >= SLURM_24
+    if rules == SLURM_22:
+        later = np.inf
+    elif at > now:
+        while k < plan.n[PARTS] and (plan.end[k] < at or (plan.end[k] == at and rules >= SLURM_25)):
+            free[plan.node[k]] += plan.gpus[k]
+            k += 1
+    ended = k
     for node in range(len(allowed)):
-        usable += allowed[node] and plan.free[node] >= gpus
+        usable += allowed[node] and free[node] >= gpus
     if usable >= count:
-        return now, choose(plan.free, allowed, count, gpus)
-    free, group, k, barrier = plan.free.copy(), FIRST_GROUP, 0, np.inf
+        return now, choose(free, allowed, count, gpus, rules)
     while k < plan.n[PARTS]:
         first, last, owner = np.inf, np.inf, NO_JOB
         while k < plan.n[PARTS]:
+            if plan.end[k] > later:
+                k = plan.n[PARTS]
+                break
             k += 1
             node = plan.node[k - 1]
             if allowed[node]:
@@ -156,28 +186,47 @@ def expected_start(
         while aligned and k < plan.n[PARTS] and plan.end[k] > barrier + group:
             group *= 2
         if usable >= count:
-            return max(last, now + 1), choose(free, allowed, count, gpus)
-    return np.inf, choose(free, allowed, count, gpus)
+            nodes = choose(free, allowed, count, gpus, rules)
+            if rules >= SLURM_25:
+                for i in range(ended, k):
+                    if (nodes == plan.node[i]).any():
+                        last = plan.end[i]
+            return max(last, now + 1), nodes
+    return np.inf, choose(free, allowed, count, gpus, rules)
 
 
 @inlined
-def find_open(s: View, plan: Outlook, j: int, start: float, end: float, allowed: BoolArray) -> float:
+def find_open(s: View, plan: Outlook, j: int, start: float, end: float, rules: float, allowed: BoolArray) -> float:
     """Write the nodes of job `j` that are unreserved in [start, end] to `allowed`.
 
-    Return when another node, of any kind, becomes unreserved; infinite if never.
+    Return when another node of its partition becomes unreserved; infinite if never.
     """
     nodes, later = np.full(plan.open.shape[1], (1 << WORD) - 1), np.inf
-    n = plan.n[RECORDS]
+    n, mine = plan.n[RECORDS], s.rules.partition_nodes[s.rules.partition[j]]
     for r in range(max(int(np.searchsorted(plan.begin[:n], start, side="right")) - 1, 0), n):
+        if later == np.inf and r + 1 < n and opens(plan, nodes, r, mine):
+            later = plan.begin[r + 1]
         if plan.begin[r] > end:
+            if later == np.inf and r + 2 < n and rules >= SLURM_24:
+                later = plan.begin[r + 2]
             break
         for w in range(len(nodes)):
             nodes[w] &= plan.open[r, w]
-            if r + 1 < n and plan.open[r + 1, w] & ~plan.open[r, w]:
-                later = min(later, plan.begin[r + 1])
     for node in range(len(allowed)):
         allowed[node] = s.rules.allowed[s.rules.kind[j], node] and (nodes[node // WORD] >> (node % WORD)) & 1 == 1
     return later
+
+
+@inlined
+def opens(plan: Outlook, nodes: I, r: int, mine: BoolArray) -> bool:
+    """Return whether a node is unreserved after record `r`, but not in it, or not in those whose nodes are given."""
+    for w in range(len(nodes)):
+        new = plan.open[r + 1, w] & ~(nodes[w] & plan.open[r, w])
+        if new:
+            for node in range(w * WORD, min((w + 1) * WORD, len(mine))):
+                if mine[node] and (new >> (node % WORD)) & 1:
+                    return True
+    return False
 
 
 @inlined
@@ -219,9 +268,8 @@ def cut(plan: Outlook, time: float) -> int:
 
 
 @inlined
-def some_could_start(s: View, plan: Outlook, jobs: I) -> bool:
+def some_could_start(s: View, plan: Outlook, jobs: I, now: float) -> bool:
     """Return whether any of these jobs fits on nodes that are free now and unreserved until its time limit."""
-    now = s.clock[0].now
     for j in jobs[::-1]:
         count, gpus = shape(s, j)
         found, end, allowed = 0, now + time_limit(s, j), s.rules.allowed[s.rules.kind[j]]

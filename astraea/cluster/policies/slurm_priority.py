@@ -7,12 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from astraea.cluster.engine.state import DONE, PENDING, F, I, View
-from astraea.cluster.policies.slurm_backfill import shape
+from astraea.cluster.policies.slurm_backfill import SLURM_22, shape
 from astraea.cluster.policy import all_candidates, level
 from astraea.core.compilation import inlined
 
 CONSERVATIVE, EASY, NONE = range(3)
-ROLLING, ALIGNED = range(2)
 
 # kept by position, not by job: running jobs in order of their expected ends, waiting jobs in order of priority
 BY_END, QUEUE = range(2)
@@ -45,7 +44,7 @@ class Parameters(NamedTuple):
     sched_offset : s, time of its first pass
     bf_interval : s, time between two passes of backfill; 0 for every `interval`
     bf_offset : s, time of its first pass
-    bf_groups : grouping of expected ends: rolling as in Slurm 23.11 and older, aligned as in 24.11 and newer
+    bf_rules : rules of backfill as in Slurm 22.05, 23.11, 24.11, or 25.11 and newer
     clock_offset : s, backfill's clock at second 0, in seconds past a full minute
     limit : most GPUs of an account at once, as a multiple of its quota (GrpTRES); 0 for no limit
     """
@@ -67,7 +66,7 @@ class Parameters(NamedTuple):
     sched_offset: float = 0.0
     bf_interval: float = 0.0
     bf_offset: float = 0.0
-    bf_groups: float = ROLLING
+    bf_rules: float = SLURM_22
     clock_offset: float = 0.0
     limit: float = 0.0
 

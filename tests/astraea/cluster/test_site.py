@@ -195,7 +195,7 @@ def test_files_and_what_slurm_shows_give_one_site() -> None:
     assert [(n.name, n.features, n.tres["gres/gpu"], n.tres["cpu"]) for n in conf.nodes] == [
         (n.name, n.features, n.tres["gres/gpu"], n.tres["cpu"]) for n in shown.nodes
     ]
-    assert conf.parameters | {"bf_groups": "aligned"} == shown.parameters  # slurm.conf does not tell its version
+    assert conf.parameters | {"bf_rules": "slurm-25.11"} == shown.parameters  # slurm.conf does not tell its version
     assert [(p.name, p.nodes.tolist(), p.billing) for p in conf.partitions.values() if p.name == "gpu"] == [
         (p.name, p.nodes.tolist(), p.billing) for p in shown.partitions.values() if p.name == "gpu"
     ]
@@ -211,13 +211,13 @@ def test_parameters_have_slurms_defaults(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "groups"),
-    [("22.05.8", "rolling"), ("24.05.1", "rolling"), ("24.11.7", "aligned"), ("26.05.3", "aligned")],
+    ("version", "rules"),
+    [("22.05.8", "22.05"), ("23.11.11", "23.11"), ("24.05.1", "23.11"), ("24.11.7", "24.11"), ("26.05.3", "25.11")],
 )
-def test_versions_of_backfill(version: str, groups: str, tmp_path: Path) -> None:
+def test_versions_of_backfill(version: str, rules: str, tmp_path: Path) -> None:
     text = f"SLURM_VERSION={version}\nSchedulerParameters=bf_interval=2,sched_interval=2\n"
     found = site_of(tmp_path, conf=text).parameters
-    assert (found["bf_groups"], found["interval"], found["bf_interval"]) == (groups, 2.5, 0)
+    assert (found["bf_rules"], found["interval"], found["bf_interval"]) == (f"slurm-{rules}", 2.5, 2)
 
 
 def test_node_classes() -> None:

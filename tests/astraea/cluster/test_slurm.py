@@ -12,7 +12,9 @@ from slurm_naive import Job, Slurm
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.cluster.policies.slurm_priority import FACTOR, MEMORY, USAGE
+from astraea.cluster.policies.slurm import cut_end
+from astraea.cluster.policies.slurm_backfill import choose, expected_start, new_plan
+from astraea.cluster.policies.slurm_priority import FACTOR, MEMORY, USAGE, Parameters
 from astraea.cluster.policies.slurm_priority import rank as compute_ranks
 from astraea.cluster.rules import no_rules
 from astraea.cluster.settings import Settings
@@ -112,6 +114,33 @@ def test_it_runs_in_rounds_of_its_own() -> None:
         get_policy("slurm")(interval=0)
 
 
+@pytest.mark.parametrize(
+    "version, alone, end, begin, later",
+    [("22.05", 3, 120, 50, 3), ("23.11", 3, 120, 50, 1), ("24.11", 3, 180, 90, 1), ("25.11", 0, 180, 50, 1)],
+)  # fmt: skip
+def test_versions_of_backfill(version: str, alone: int, end: float, begin: float, later: int) -> None:
+    """Nodes for one and two, the end of a reservation until 130 s, and two nodes of four with jobs until 50 and 90 s.
+
+    A third job begins then, or is tried at 95 s.
+    """
+    p = Parameters(bf_rules=float(get_policy("slurm").choices["bf_rules"].index(f"slurm-{version}")))
+    everywhere, free = np.ones(4, np.bool_), np.array([4, 4, 0, 4])
+    assert choose(free, everywhere, 1, 4, p.bf_rules).tolist() == [alone]
+    assert choose(free, everywhere, 2, 4, p.bf_rules).tolist() == [0, 1]
+    assert cut_end(p, 130.0) == end
+    view, _ = small_state(trace_of(jobs("a 1 0 1")), Cluster(4, 4), memory=MEMORY)
+
+    def expected(at: float, first: int, second: int) -> tuple[float, list[int]]:
+        plan = new_plan(view, np.zeros(0), 0.0, 3600.0, 1, 0.0)
+        plan.free[:], plan.n[0] = 0, 2
+        plan.end[:2], plan.job[:2], plan.node[:2], plan.gpus[:2] = (50, 90), (0, 1), (first, second), 4
+        found, nodes = expected_start(plan, everywhere, 1, 4, 0.0, at, np.inf, p.bf_rules, 0.0)
+        return found, nodes.tolist()
+
+    assert expected(0.0, 1, 3) == (begin, [1])
+    assert expected(95.0, 3, 1)[1] == [later]
+
+
 def rows_of(rng: np.random.Generator, n: int, largest: int, gpus: int) -> pd.DataFrame:
     """Random jobs of three accounts."""
     duration = np.round(rng.lognormal(4, 1.2, n)) + 1
@@ -202,14 +231,14 @@ def test_the_twin_agrees_under_rules(backfill: str, seed: int) -> None:
         bonus=np.array([j.bonus for j in twins]),
     )
     parameters = {"half_life": float(rng.choice([100, 1000])), "bf_interval": float(rng.choice([0, 6]))}
-    aligned = bool(rng.integers(2))
+    version = str(rng.choice(["22.05", "23.11", "24.11", "25.11"]))
     policy = get_policy("slurm")(
-        backfill=backfill, interval=2, weight_age=0, bf_groups="aligned" if aligned else "rolling", **parameters
+        backfill=backfill, interval=2, weight_age=0, bf_rules=f"slurm-{version}", **parameters
     )
     made = simulate(trace, cluster, policy, rules=rules, settings=FREE, keep_log=True)
     twin = Slurm(
         twins, shares, sizes, parameters["half_life"], 86400.0, 500, backfill,
-        parent={a: above for a, above in TREE.items() if above}, caps=caps, aligned=aligned,
+        parent={a: above for a, above in TREE.items() if above}, caps=caps, version=float(version),
         partitions={"all": set(range(len(sizes))), "high": high}, bf_interval=parameters["bf_interval"] or 2.0,
     )  # fmt: skip
     twin.run()
