@@ -16,12 +16,12 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
-from astraea.core.step_function import Stepped, contention
 from astraea.core.units import HOUR
 from papers.gavel.problem import equal_split
 from papers.gavel.rounds.state import Log, State
 from papers.gavel.sums import dot
 from papers.gavel.workload import Workload
+from papers.step_function import Stepped, contention
 
 
 def job_table(w: Workload, s: State, workers: IntArray, prices: FloatArray) -> pd.DataFrame:

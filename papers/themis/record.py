@@ -15,8 +15,8 @@ import pandas as pd
 from astraea.core.arrays import FloatArray
 from astraea.core.digest import Part, digest_of
 from astraea.core.result import Result, provenance
-from astraea.core.step_function import Stepped, contention
 from astraea.core.units import HOUR
+from papers.step_function import Stepped, contention
 from papers.themis.agent import Agent
 from papers.themis.apps import AppTrace, course
 from papers.themis.foresight import isolated

@@ -18,7 +18,6 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.settings import Settings
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
-from astraea.estimation.accuracy import median_remaining, observed_remaining, survival
 from astraea.estimation.estimates import Estimates
 from astraea.estimation.estimators import LEARNED
 from astraea.estimation.models import ENOUGH
@@ -26,6 +25,7 @@ from astraea.estimation.past import Past
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
 from astraea.traces.trace import Trace
+from papers.ye2022.accuracy import median_remaining, observed_remaining, survival
 from papers.ye2022.evaluation import (
     INTERVAL,
     READ,

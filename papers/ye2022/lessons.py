@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 from astraea.audit.recorded import waits
 from astraea.core.arrays import FloatArray
 from astraea.core.units import DAY, HOUR, MINUTE, duration_text
-from astraea.estimation.accuracy import survival
 from astraea.estimation.estimates import HIGH, LOW, Estimates
 from astraea.plots import charts
 from astraea.plots.areas import gpu_rows
 from astraea.plots.style import OTHERS, REFERENCE, look, name_axis, style
 from astraea.traces.trace import Trace
+from papers.ye2022.accuracy import survival
 from papers.ye2022.live.tables import Repetition
 
 SERVICES: Final = {duration_text(had) if had else "0 s": had

@@ -24,9 +24,9 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.files import write_atomically
 from astraea.core.metrics import tenant_windows
 from astraea.core.result import Result
-from astraea.core.step_function import Stepped
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.traces.trace import Trace
+from papers.step_function import Stepped
 from papers.ye2022.evaluation import leased, workloads
 from papers.ye2022.readings import COMPARED, PAPERS, Scheduler, settings_of
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from astraea.cluster.engine.state import F
-from astraea.cluster.policies import kai_order as order
+from astraea.cluster.policies import kai_queues as order
 from astraea.cluster.policies import kai_reclaim as reclaim
-from astraea.cluster.policies.kai_division import Queues, divide_level, divide_over_quota, set_fair_shares
+from astraea.cluster.policies.kai_queues import Queues, divide_level, divide_over_quota, set_fair_shares
 
 Case = dict[str, Any]
 RESOURCES = ("GPU", "CPU", "Memory")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from astraea.estimation.accuracy import survival
 from astraea.estimation.estimates import Estimates
 from papers.gavel.study import lessons as gavel
 from papers.market.policies.astraea.batches import astraea_market
@@ -13,6 +12,7 @@ from papers.market.study import lessons as market
 from papers.market.study.example import worked_example
 from papers.themis.study import lessons as themis
 from papers.ye2022 import lessons
+from papers.ye2022.accuracy import survival
 
 
 @pytest.mark.parametrize("had", lessons.SERVICES.values())

@@ -1,7 +1,7 @@
 """KAI, NVIDIA's scheduler for Kubernetes: fair shares by quota, weight, priority and usage in a tree, and reclaim.
 
-In every cycle the cluster is divided into fair shares (`kai_division`). Then every waiting job is tried, always the
-next job of the first queue (`kai_order`); a queue may grow beyond its fair share, up to its limit. Finally the jobs
+In every cycle the cluster is divided into fair shares (`kai_queues`). Then every waiting job is tried, always the
+next job of the first queue (`kai_queues`); a queue may grow beyond its fair share, up to its limit. Finally the jobs
 that still wait are tried in the same order for reclaim. A job with which its queue stays within its fair share may
 evict jobs of queues that hold more than their due (`kai_reclaim`). Victims come from the last queue first, and in it
 the job submitted last, until there is room.
@@ -27,9 +27,8 @@ import numpy as np
 
 from astraea.cluster.engine.accounting import tenant_decayed
 from astraea.cluster.engine.state import PENDING, WHILE_ONE_WAITS, F, I, View
-from astraea.cluster.policies.kai_division import Queues, hold, set_fair_shares
-from astraea.cluster.policies.kai_order import NO_QUEUE, next_leaf
-from astraea.cluster.policies.kai_victims import victims_for
+from astraea.cluster.policies.kai_queues import NO_QUEUE, Queues, hold, next_leaf, set_fair_shares
+from astraea.cluster.policies.kai_reclaim import victims_for
 from astraea.cluster.policy import (
     all_candidates,
     attained_by_tenant,

@@ -19,10 +19,10 @@ import pandas as pd
 
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import Result
-from astraea.core.step_function import Stepped
 from astraea.experiments.grid import Grid, points
 from astraea.experiments.run import Call
 from papers.scales import at_scale, searches
+from papers.step_function import Stepped
 from papers.themis.apps import App, AppTrace
 from papers.themis.loss_curves import estimated_length
 from papers.themis.metrics import LATE, rho_summary

@@ -22,9 +22,9 @@ from schedules import check, jobs, simulated, small_state, trace_of
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.accounting import change_active, change_held
-from astraea.cluster.policies import kai_order, kai_reclaim
+from astraea.cluster.policies import kai_queues, kai_reclaim
 from astraea.cluster.policies.kai import Parameters, queues_now
-from astraea.cluster.policies.kai_division import set_fair_shares
+from astraea.cluster.policies.kai_queues import set_fair_shares
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import split_off_impossible
 from astraea.traces.tree import Shares, shares_of
@@ -95,7 +95,7 @@ def test_order_and_reclaim_agree_with_the_naive_twin(
     for a, b in permutations(leaves, 2):
         i, v = place[a], place[b]
         for waits, victims in (((job, other), (none, none)), ((none, none), (job, lost))):
-            found = kai_order.goes_first(ours, i, v, *map(kai_cases.amounts, (*waits, *victims, total)))
+            found = kai_queues.goes_first(ours, i, v, *map(kai_cases.amounts, (*waits, *victims, total)))
             assert found == kai_naive.left_goes_first(queues[a], queues[b], list(waits), list(victims), total)
         assert kai_reclaim.may_reclaim(ours, i, needs, preemptible) == kai_naive.may(queues, a, job, preemptible)
         assert kai_reclaim.is_candidate(ours, i, needs, v) == kai_naive.victim_counts(queues, a, job, b)

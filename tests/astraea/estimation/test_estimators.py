@@ -18,10 +18,10 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.estimation import estimators
-from astraea.estimation.accuracy import accuracy
 from astraea.estimation.estimators import LEARNED, estimate, identity, sigma_of
 from astraea.experiments.run import Run
 from astraea.traces import named
+from papers.ye2022.accuracy import accuracy
 
 NEEDY = [p.name for p in POLICIES.values() if p.needs_estimates]
 

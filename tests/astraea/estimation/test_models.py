@@ -14,7 +14,12 @@ from threadpoolctl import threadpool_limits
 
 from astraea.core.errors import InputError
 from astraea.estimation import models
-from astraea.estimation.accuracy import (
+from astraea.estimation.estimates import Estimates
+from astraea.estimation.estimators import LEARNED, estimate
+from astraea.estimation.models import GradientBoosting
+from astraea.estimation.past import Past
+from astraea.traces.trace import Trace
+from papers.ye2022.accuracy import (
     accuracy,
     calibration,
     error_by_age,
@@ -24,11 +29,6 @@ from astraea.estimation.accuracy import (
     observed_remaining,
     survival,
 )
-from astraea.estimation.estimates import Estimates
-from astraea.estimation.estimators import LEARNED, estimate
-from astraea.estimation.models import GradientBoosting
-from astraea.estimation.past import Past
-from astraea.traces.trace import Trace
 
 
 def test_history_asks_the_nearest_jobs_first() -> None:

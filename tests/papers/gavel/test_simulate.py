@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.metrics import summary
 from astraea.core.result import JOB_COLUMNS
-from astraea.core.step_function import Stepped
 from papers.gavel.policies import get_policy
 from papers.gavel.policy_calls import Speeds
 from papers.gavel.problem import Problem
@@ -25,6 +24,7 @@ from papers.gavel.rounds.mechanism import IN_ROUNDS
 from papers.gavel.simulate import Options, simulate
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload
+from papers.step_function import Stepped
 from verification.gavel_rounds import RELEASED_ROUNDS
 
 SPEED = {"a": (4.0, 1.0, 0.5), "b": (2.0, 2.0, 1.0), "c": (3.0, 0.0, 0.0)}
