@@ -161,7 +161,8 @@ def _found(made: Made, figure: Shown) -> list[str]:
         return [f"*Here:* {finding(figure.claims) or 'no statement is checked.'}", ""] if figure.entry.code else []
     said = rf"^(\d+)\. \*\*(.+?)\*\*.*figure `{re.escape(figure.entry.id)}`"
     named = re.findall(said, made.findings, re.MULTILINE)
-    return [line for k, text in named for line in (f"*Here:* {text} ([finding {k}](README.md#finding-{k}))", "")]
+    links = [f"*Here:* {text.removesuffix('.')} ([finding {k}](README.md#finding-{k}))." for k, text in named]
+    return [line for link in links for line in (link, "")]
 
 
 def _alt(figure: Shown, path: Path) -> str:

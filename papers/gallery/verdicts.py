@@ -17,6 +17,9 @@ from papers.judging import Verdict
 STEADY: Final = 0.95
 """Share of resamples from which on a result counts as the same in nearly all."""
 
+FEW: Final = 3
+"""Seeds, trials or weeks up to which resamples say little."""
+
 _WITH_VALUE: Final = ("=", "<", ">", "<=", "up to", "close to", "shape")
 
 
@@ -36,7 +39,7 @@ def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame
             verdict = f"{MARKS[judged]} {WORDS[judged][0]}{_sure(each.get('same'))}"
             row[each["reading"] or "measured"] = f"{verdict}: {each['measured']}".removesuffix(": ")
         notes = {each["note"]: each["reading"] for each in reversed(found) if each["note"]}
-        row["notes"] = [f"{reading}: {note}" if len(found) > 1 else note for note, reading in reversed(notes.items())]
+        row["notes"] = [f"*{reading}:* {note}" if len(found) > 1 else note for note, reading in reversed(notes.items())]
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -55,11 +58,13 @@ def how_sure(claims: pd.DataFrame) -> str:
         return ""
     others = others[others != ""]
     whys = ", ".join(f"{why} ({many})" for why, many in others.value_counts().items())
+    few = drawn.str.extractall(r"(\d+) ")[0].astype(int).min() <= FEW
+    chance = " From only two or three it may give the same verdict by chance." if few else ""
     shown = f"Of the {len(drawn) + len(others)} verdicts shown, with those of repeated statements and of examples,"
     return (
         f"The percentage in brackets is the share of {DRAWS:,} resamples that give the same verdict; "
         f"below {100 * SURE:.0f} % the verdict is *not sure*. "
-        f"A resample draws with replacement from the {_drawn(drawn)}; from only two or three it may agree by chance."
+        f"A resample draws with replacement from the {_drawn(drawn)}.{chance}"
     ) + (f" {shown} {len(others)} cannot be resampled: {whys}." if whys else "")
 
 

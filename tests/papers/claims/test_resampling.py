@@ -159,7 +159,7 @@ def test_a_page_says_how_sure_verdicts_are(tmp_path: Path) -> None:
     assert shown[PROGRAM].tolist() == ["✓ holds (99 %): 6.55 %"]
     assert shown[PAPERS].tolist() == ["✓ holds (100 %): 6.55 %"]
     text = how_sure(pd.concat([found, mine.assign(same=math.nan, resampled="one run")]))
-    assert "draws with replacement from the seeds (2);" in text
+    assert "draws with replacement from the seeds (2). From only two or three" in text
     assert text.endswith("of repeated statements and of examples, 2 cannot be resampled: one run (2).")
     text = steady(mine.assign(same=[0.96, 0.8]))
     assert text.startswith("Of 2 results that can be resampled, 1 are the same in at least 95 %")

@@ -110,7 +110,7 @@ def test_a_finding_has_the_value_of_the_paper_and_ours(tmp_path: Path) -> None:
     noted = pd.concat([mine.assign(note=["why", ""]), mine.assign(trace="philly", note=["why", "how"])])
     shown, notes = with_footnotes(side_by_side(noted))
     assert shown["note"].tolist() == ["1", "1, 2"]
-    assert notes == ["1. the authors' program: why", "2. from the papers: how"]
+    assert notes == ["1. *the authors' program:* why", "2. *from the papers:* how"]
 
 
 def test_forest_has_a_row_for_each_label_below_its_heading_and_a_mark_for_each_reading() -> None:
