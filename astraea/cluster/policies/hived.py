@@ -1,13 +1,13 @@
 """HiveD: guaranteed jobs in the cells of their tenant, spot jobs beyond (Zhao et al., OSDI 2020; [Ye2022] §6.1.5).
 
 A job that fits into the free cells of its tenant is guaranteed: it gets whole nodes. For the rest it gets a cell of the
-next power of two, split off the smallest free cell that is large enough. It keeps them to its end, so
-it needs no checkpoints and pays for none. Any other job is a spot job: it runs on idle GPUs, whoever owns them. When a
-guaranteed job needs the place, the spot job is revoked, back to its last checkpoint. Jobs of a tenant, and all spot
-jobs, are served in order of submission; a job that does not fit is skipped. A job that can never fit into its tenant's
-cells (5 GPUs with a quota of 7 = 4 + 2 + 1) is always a spot job.
+next power of two, split off the smallest free cell that is large enough. It keeps them to its end, so it needs no
+checkpoints and pays for none. Any other job is a spot job: it runs on idle GPUs, whoever owns them. When a guaranteed
+job needs the place, the spot job is revoked, back to its last checkpoint. Jobs of a tenant, and all spot jobs, are
+served in order of submission; a job that does not fit is skipped. A job that can never fit into its tenant's cells (5
+GPUs with a quota of 7 = 4 + 2 + 1) is always a spot job.
 
-Cells. Those of a tenant add up to its whole quota: as many nodes as it holds, then powers of two, each at most once
+The cells of a tenant add up to its whole quota: as many nodes as it holds, then powers of two, each at most once
 (§3.2, §3.3). All cells are laid out over the GPUs of the cluster from large to small, so that powers of two leave no
 gap. If the number of GPUs of a node is not a power of two, a cell may be cut at its end. A cell splits into buddies of
 half its size, and free buddies merge again. GPU `a` is on node ``a // gpus_per_node``.
@@ -43,7 +43,6 @@ from astraea.cluster.policy import (
 from astraea.core.compilation import inlined
 
 NO_CELL: Final = -1
-
 
 # kept per job: its role, and the first GPU of a guaranteed job's last cell
 ROLE, CELL = range(2)

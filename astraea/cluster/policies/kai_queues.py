@@ -21,7 +21,6 @@ WITHOUT_SHARE: Final = 1000.0
 NO_QUEUE: Final = -1
 
 
-
 class Queues(NamedTuple):
     """Queues of a tree: (Q,) and, by resource, (Q, R); every queue comes before its parent; infinite is no limit."""
 
