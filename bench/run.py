@@ -178,8 +178,8 @@ def measure(size: Size, *, quick: bool = False) -> list[str]:
         "",
         f"T, the time of {len(trace):,} jobs of {trace.name} under ASTRAEA, is {unit:.3f} s here.",
         "",
-        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; "
-        f"one core, median of {size.runs} runs with the smallest and the largest, after compilation.",
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}. A simulation "
+        f"uses one core. Times are medians of {size.runs} runs after compilation, with the smallest and the largest.",
         "",
         *simulator_lines(size),
         "",

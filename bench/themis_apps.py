@@ -23,7 +23,8 @@ def auction_line(bidders: int, rows: int, room: tuple[int, ...], runs: int) -> s
         use = np.column_stack([2 * (local + spread), local])
         bids.append(Bid(use, (1 + local + spread / rng.uniform(1, 2)) ** rng.uniform(0.3, 0.9)))
     taken = seconds(lambda: auction(bids, np.array(room)), runs)
-    return f"| auction of {bidders} bidders, {rows} rows each, room {', '.join(map(str, room))} | {taken:.5f} | |"
+    lots = " and ".join(map(str, room))
+    return f"| auction of {bidders} bidders, {rows} rows each, {lots} free lots of two sizes | {taken:.5f} | |"
 
 
 def lines(apps: int = 100, runs: int = RUNS) -> list[str]:
@@ -37,7 +38,7 @@ def lines(apps: int = 100, runs: int = RUNS) -> list[str]:
             taken = seconds(lambda w=workload, p=policy: simulate(w, p), runs)
             out.append(f"| {apps} apps on 256 GPUs, contention {contention:g}, {name} | {taken:.2f} | {SIMULATION:g} |")
     taken = seconds(lambda: simulate(sample_workload(apps, 1.0, 0), get_policy("themis", f=0)), runs)
-    return [*out, f"| the same, contention 1, themis with f = 0 | {taken:.2f} | {SIMULATION:g} |"]
+    return [*out, f"| {apps} apps on 256 GPUs, contention 1, themis with f = 0 | {taken:.2f} | {SIMULATION:g} |"]
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ from papers.gallery.verdicts import how_sure, steady, summary, tally
 from papers.scales import seeds
 
 THOSE: Final = (
-    "A statement about seven schedulers *holds for those tested* if a reading has fewer of them and it is true of "
-    "these. *In direction* means the right sign or order, but not the size."
+    "Some statements name seven schedulers, but a reading has fewer. Such a statement *holds for those tested* if it "
+    "is true of the ones that the reading has. *In direction* means the right sign or order, but not the size."
 )
 """The verdicts that need words."""
 

@@ -190,7 +190,7 @@ def in_words(tables: Sequence[Path]) -> str:
     near, far, many = _nearness(frame)
     equal = frame[frame["relation"].isin(_EQUAL) & frame["ratio"].notna()]
     worst = equal.loc[np.log(equal["ratio"]).abs() == np.log(equal["ratio"]).abs().max()].to_dict("records")
-    farthest = "".join(f" The farthest is {row['measured']}, where the paper has {row['paper']}: {row['label']}."
+    farthest = "".join(f" The farthest is {row['label']}: {row['measured']} here, {row['paper']} in the paper."
                        for row in worst[:1])  # fmt: skip
     if not many:
         return "The paper gives no result here as equal to a value."

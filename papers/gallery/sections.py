@@ -142,7 +142,8 @@ def _below(pictures: Sequence[Path], claims: pd.DataFrame) -> str:
     """Name what is folded below the first picture of a figure."""
     traces = list(dict.fromkeys(map(trace_of, pictures[1:])))
     others = f"also {' and '.join(traces)}" if traces and traces != [trace_of(pictures[0])] else ""
-    panels = "" if others or len(pictures) < 2 else f"{len(pictures) - 1} more pictures"
+    many = len(pictures) - 1
+    panels = "" if others or many < 1 else f"{many} more picture{'s' if many > 1 else ''}"
     verdicts = f"{len(claims)} verdict{'s' if len(claims) > 1 else ''}" if len(claims) else ""
     words = ", ".join(x for x in (others, panels, verdicts, "numbers, what made it") if x)
     return html.escape(words[:1].upper() + words[1:], quote=False)
