@@ -19,7 +19,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import PENDING, I, View
 from astraea.cluster.observed import observed
 from astraea.cluster.policies import get_policy
-from astraea.cluster.policies.slurm_backfill import choose, shape
+from astraea.cluster.policies.slurm_backfill import SLURM_22, choose, shape
 from astraea.cluster.policy import Policy, place_on
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
@@ -75,7 +75,7 @@ def pass_over(s: View, is_passed_over: BoolArray) -> bool:
         if s.job[j].status == PENDING:
             count, gpus = shape(s, j)
             left = s.job[j].demand
-            nodes = choose(free, everywhere, count, gpus)
+            nodes = choose(free, everywhere, count, gpus, SLURM_22)  # backfill chooses otherwise in newer versions
             has_nodes[j] = len(nodes) > 0
             lacks[left] |= len(nodes) == 0
             for node in nodes:
