@@ -68,12 +68,12 @@ class Explorations(NamedTuple):
     @property
     def text(self) -> str:
         """The workload in words."""
-        apps = "; ".join(
-            f"{chr(65 + i)} ({MODELS[app.model]}) from {app.arrival * LEASE / 60:g} min, gangs of {app.gang}, epochs "
-            f"of its jobs {' and '.join(map(str, app.epochs))}"
+        apps = (
+            f"{chr(65 + i)} ({MODELS[app.model]}) from {app.arrival * LEASE / 60:g} min: GPUs per job {app.gang}, "
+            f"epochs {' and '.join(map(str, app.epochs))}"
             for i, app in enumerate(self.apps)
         )
-        return f"GPUs of the machines {' and '.join(map(str, self.machines))}: {apps}"
+        return ". ".join([f"GPUs per machine: {' and '.join(map(str, self.machines))}", *apps])
 
     @property
     def trace(self) -> AppTrace:
