@@ -16,7 +16,6 @@ from typing import Any, Final
 import numpy as np
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import split_off_impossible
 from astraea.core.checks import number, one_of
@@ -30,7 +29,7 @@ from astraea.traces.synthetic import SYNTHETIC
 from astraea.traces.trace import Trace
 from papers.scales import SCALES, at_scale, seeds
 from papers.ye2022 import readings
-from papers.ye2022.readings import PAPERS, PROGRAM, READINGS, Scheduler, able, compared, settings_of
+from papers.ye2022.readings import PAPERS, PROGRAM, READINGS, Scheduler, able, compared, policy_named, settings_of
 
 Row = dict[Any, Any]
 """Columns that distinguish a run."""
@@ -112,7 +111,7 @@ def run_of(
     kept: Kept = READ, **parameters: Any,
 ) -> Run:  # fmt: skip
     """Return one run beside the evaluation, with the usual settings unless others are given."""
-    policy = get_policy(scheduler)(**parameters)
+    policy = policy_named(scheduler)(**parameters)
     return Run(trace, cluster, policy, seed, settings or Settings(), kept)
 
 

@@ -21,7 +21,6 @@ from astraea.plots.statistics import mean_interval
 from papers.scales import seeds
 from papers.ye2022.evaluation import INTERVAL, READ, Row, load_workload
 from papers.ye2022.readings import (
-    ASTRAEA,
     COMPARED,
     COUNTED,
     FLAWED,
@@ -29,6 +28,7 @@ from papers.ye2022.readings import (
     PAPERS,
     PROGRAM,
     RELEASED,
+    WITH_RULES,
     Scheduler,
     able,
 )
@@ -55,13 +55,13 @@ class Rung(NamedTuple):
     beside: str = ""
 
 
-_OUTSIDE, _INSIDE = COMPARED[PAPERS][1:], COMPARED[PROGRAM][1:]
+_OUTSIDE = COMPARED[PAPERS][1:]
 
 
 def _printed(*rules: str) -> tuple[Scheduler, ...]:
     """ASTRAEA as printed with some rules of the program, beside rivals that ask for no tenant."""
     values = {**RULES, "early_lease": EARLY_LEASE}
-    return ASTRAEA._replace(parameters={name: values[name] for name in rules}), *_OUTSIDE
+    return WITH_RULES._replace(parameters={name: values[name] for name in rules}), *_OUTSIDE
 
 
 def _with_early_leases(threshold: float) -> tuple[Scheduler, ...]:
@@ -76,7 +76,7 @@ _RULES, _ENTIRE = (*RULES, "early_lease"), COMPARED[PROGRAM]
 _LAST: Final = "counted in whole rounds"
 
 RUNGS: Final = (
-    Rung("as printed", _printed()),
+    Rung("as printed", COMPARED[PAPERS]),
     Rung("window of 24 h", _printed(*_RULES[:1])),
     Rung("idle guard", _printed(*_RULES[:2])),
     Rung("queue after 6 h", _printed(*_RULES[:3])),

@@ -26,6 +26,7 @@ from astraea.cluster.settings import Settings
 from astraea.core.checks import one_of
 from astraea.core.units import DAY, HOUR
 from astraea.traces.trace import Trace
+from papers.ye2022.with_rules import astraea_with_rules
 
 PROGRAM: Final = "the authors' program"
 PAPERS: Final = "from the papers"
@@ -48,10 +49,16 @@ class Scheduler(NamedTuple):
     @property
     def made(self) -> Policy:
         """The policy with these parameters."""
-        return get_policy(self.policy)(**self.parameters)
+        return policy_named(self.policy)(**self.parameters)
+
+
+def policy_named(name: str) -> Policy:
+    """Return a policy of the package, or `astraea_with_rules`."""
+    return astraea_with_rules if name == astraea_with_rules.name else get_policy(name)
 
 
 ASTRAEA: Final = Scheduler("astraea", "astraea")
+WITH_RULES: Final = Scheduler("astraea", astraea_with_rules.name)
 RELEASED: Final = Scheduler("astraea", "astraea-released")
 
 COMPARED: Final[Mapping[str, tuple[Scheduler, ...]]] = {
@@ -74,7 +81,7 @@ SCHEDULERS: Final = tuple(scheduler.name for scheduler in COMPARED[PAPERS])
 
 MEMORIES: Final = (
     ASTRAEA,
-    Scheduler("window-24h", "astraea", {"tenant_window": DAY}),
+    WITH_RULES._replace(name="window-24h", parameters={"tenant_window": DAY}),
     *(
         Scheduler(f"half-life-{name}", "decayed-usage", {"half_life": time})
         for name, time in (("1h", HOUR), ("1d", DAY), ("7d", 7 * DAY))

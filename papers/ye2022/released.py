@@ -29,7 +29,7 @@ from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.experiments.grid import Grid
 from astraea.traces.trace import Trace
 from papers.ye2022.evaluation import few_seeds, grid_of, run_of, workloads
-from papers.ye2022.readings import FLAWED, NO_COST
+from papers.ye2022.readings import FLAWED, NO_COST, WITH_RULES
 from papers.ye2022.tables import fairness_figures, relative_to
 
 RULES: Final[Mapping[str, float]] = {"tenant_window": DAY, "idle_guard": 0.2, "starvation": 6 * HOUR}
@@ -58,12 +58,12 @@ ALL_THREE, ALL_FOUR = "all three", "all three + early leases"
 
 VARIANTS: Final = (
     Variant(WRITTEN, "astraea", {}),
-    Variant("window of 24 h", "astraea", {"tenant_window": RULES["tenant_window"]}),
-    Variant("idle guard", "astraea", {"idle_guard": RULES["idle_guard"]}),
-    Variant("queue after 6 h", "astraea", {"starvation": RULES["starvation"]}),
-    Variant("early leases", "astraea", {"early_lease": EARLY_LEASE}),
-    Variant(ALL_THREE, "astraea", RULES),
-    Variant(ALL_FOUR, "astraea", {**RULES, "early_lease": EARLY_LEASE}),
+    Variant("window of 24 h", WITH_RULES.policy, {"tenant_window": RULES["tenant_window"]}),
+    Variant("idle guard", WITH_RULES.policy, {"idle_guard": RULES["idle_guard"]}),
+    Variant("queue after 6 h", WITH_RULES.policy, {"starvation": RULES["starvation"]}),
+    Variant("early leases", WITH_RULES.policy, {"early_lease": EARLY_LEASE}),
+    Variant(ALL_THREE, WITH_RULES.policy, RULES),
+    Variant(ALL_FOUR, WITH_RULES.policy, {**RULES, "early_lease": EARLY_LEASE}),
     Variant(RELEASED, "astraea-released", {}),
     Variant(SKIPPED, "astraea-released", {}, Settings(list_removal_flaw=True)),
     Variant("without early leases", "astraea-released", {"delay_threshold": 0}),

@@ -20,7 +20,7 @@ from papers.ye2022.released import EXAMPLE, VARIANTS, WALKS, WRITTEN, changed_lo
 
 _KINDS: Final = ("Algorithm 1, with rules of the program", "the program", "the program, another order of jobs")
 GROUPS: Final = {
-    v.name: _KINDS[0 if v.policy == "astraea" else 2 if "job_order" in v.parameters else 1] for v in VARIANTS
+    v.name: _KINDS[0 if v.policy != "astraea-released" else 2 if "job_order" in v.parameters else 1] for v in VARIANTS
 }
 
 MEASURES: Final = {

@@ -57,43 +57,47 @@ def tiresias_l(
             s.grant(job)
 
 
-def astraea(
-    s: Twin,
-    tenant_window: float = 0,
-    idle_guard: float = 0,
-    starvation: float = 0,
-    early_lease: float = 0,
-    renewal_bonus: float = 0,
-    deadline_bonus: float = 0,
-) -> None:
+def astraea(s: Twin, renewal_bonus: float = 0, deadline_bonus: float = 0) -> None:
     """Algorithms 1 and 2 with §6.1.1: the tenant furthest below its quota, then its job with the least rho."""
-    refinements = (tenant_window, idle_guard, starvation, early_lease, renewal_bonus, deadline_bonus)
-    if not any(refinements):
+    if not (renewal_bonus or deadline_bonus):
         s.picks = textbook.astraea(s)
         return
-    assert s.lease is not None
-    lease = s.lease
-    hour = max(0, s.now - exact(tenant_window)) // HOUR if tenant_window else 0
 
-    def tenant_order(t: int) -> tuple[bool, int, int]:
-        quota = s.tenants[t].quota
-        alloc = s.tenants[t].attained - s.hours[hour][t][0]
-        granted = sum(job.demand for job in s.picks if job.tenant == t)
-        fairness = ratio(alloc + granted * lease, quota * (s.now - hour * HOUR + lease))
-        below = bool(idle_guard) and key(ratio(s.gpus_of(t), quota)) < key(exact(idle_guard))
-        return not below, key(fairness), t
-
-    def job_order(job: Job) -> tuple[int, int, int]:
-        if starvation and job.status == "pending" and s.now - job.waiting_since >= exact(starvation):
-            return 0, 0, job.index
+    def job_order(job: Job) -> tuple[bool, int, int]:
         if job.leases == 0:
-            return 1, 0, job.index
+            return False, 0, job.index
         reward = -ratio(job.attained, job.fair)
         if job.status == "asking":
             reward += exact(renewal_bonus) * job.leases
         if s.now <= s.deadline(job):
             reward += exact(deadline_bonus)
-        return 2, key(-reward), job.index
+        return True, key(-reward), job.index
+
+    by_tenant(s, lambda t: (key(rho_tenant(s, t)), t), job_order)
+
+
+def rho_tenant(s: Twin, t: int, hour: int = 0) -> Exact:
+    """Fairness of a tenant since a whole hour, with what it got in this round in full (Eq. 12 with Eq. 16)."""
+    assert s.lease is not None
+    granted = sum(job.demand for job in s.picks if job.tenant == t)
+    attained = s.tenants[t].attained - s.hours[hour][t][0]
+    return ratio(attained + granted * s.lease, s.tenants[t].quota * (s.now - hour * HOUR + s.lease))
+
+
+def astraea_with_rules(
+    s: Twin, tenant_window: float = 0, idle_guard: float = 0, starvation: float = 0, early_lease: float = 0
+) -> None:
+    """ASTRAEA with rules of the authors' program: tenants over a window, idle ones first, waiting jobs first, room."""
+    hour = max(0, s.now - exact(tenant_window)) // HOUR if tenant_window else 0
+
+    def tenant_order(t: int) -> tuple[bool, int, int]:
+        is_idle = bool(idle_guard) and key(ratio(s.gpus_of(t), s.tenants[t].quota)) < key(exact(idle_guard))
+        return not is_idle, key(rho_tenant(s, t, hour)), t
+
+    def job_order(job: Job) -> tuple[int, int, int]:
+        if starvation and job.status == "pending" and s.now - job.waiting_since >= exact(starvation):
+            return 0, 0, job.index
+        return (1, 0, job.index) if job.leases == 0 else (2, key(ratio(job.attained, job.fair)), job.index)
 
     def make_room(job: Job) -> None:
         """A new job may take GPUs from young renewed leases of its tenant."""
@@ -210,7 +214,7 @@ def gandiva_fair(s: Twin, others_fill: bool = False, quanta: bool = False) -> No
         s.strides[t].left_waiting = bool(queue[t])
 
 
-ALL = (fifo, yarn_cs, tiresias_l, astraea, max_min, finish_time_fairness, allox, gandiva_fair, kai)
+ALL = (fifo, yarn_cs, tiresias_l, astraea, astraea_with_rules, max_min, finish_time_fairness, allox, gandiva_fair, kai)
 POLICIES: dict[str, Callable[..., None]] = {f.__name__.replace("_", "-"): f for f in ALL}
 POLICIES["allox-under-leases"] = allox
 

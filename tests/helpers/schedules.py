@@ -10,13 +10,13 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.leases import expect
 from astraea.cluster.engine.state import Private, View, new_state
-from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import remaining_service
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.estimation.estimates import Estimates
 from astraea.traces.trace import Trace
+from papers.ye2022.readings import policy_named
 
 Rows = list[dict[str, Any]] | pd.DataFrame
 FREE = Settings(checkpoint_overhead=0, restart_overhead=0)
@@ -48,7 +48,7 @@ def simulated(
 ) -> Result:
     """Run with a log; the cluster is one node of so many GPUs, unless it is told."""
     place = cluster if isinstance(cluster, Cluster) else Cluster(1, cluster)
-    chosen = get_policy(policy)(**parameters)
+    chosen = policy_named(policy)(**parameters)
     result = simulate(trace_of(rows, weights), place, chosen, settings=settings, keep_log=True)
     assert len(result.excluded_jobs) == 0
     return result

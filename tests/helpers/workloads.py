@@ -18,11 +18,11 @@ import pandas as pd
 from synthetic_traces import synthetic
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.traces.trace import Trace
+from papers.ye2022.readings import policy_named
 
 WEIGHTS = {"t0": 1.0, "t1": 2.0, "t2": 3.0, "t3": 2.0}
 
@@ -122,7 +122,7 @@ def audit(name: str, variant: str) -> Audit:
     """A run, once for all tests that look at it; a variant is ``policy,parameter=value,...``."""
     policy, *options = variant.split(",")
     parameters = {key: float(value) for key, value in (option.split("=") for option in options)}
-    return Audit(workload(name), get_policy(policy)(**parameters))
+    return Audit(workload(name), policy_named(policy)(**parameters))
 
 
 if __name__ == "__main__":

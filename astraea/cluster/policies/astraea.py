@@ -3,32 +3,21 @@
 Phase 1 selects the tenant that is furthest below its share of GPU-time, phase 2 the job that is furthest below its
 share within that tenant. Both look only at the past, never at how long a job will run. As in §6.1.1, a tenant's fair
 share is its whole quota (Eq. 16), and newly submitted jobs go before all others of their tenant.
-
-With its default parameters the policy is the plain reading. The other parameters switch on the rules of
-`astraea_refinements`; a rule that is off changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from astraea.cluster.engine.state import WHILE_ONE_FITS, WHILE_ONE_WAITS, View
-from astraea.cluster.policies.astraea_refinements import (
-    Parameters,
-    bonus,
-    is_idle,
-    is_starving,
-    makes_room,
-    window_begin,
-)
+from astraea.cluster.engine.accounting import tenant_alloc
+from astraea.cluster.engine.state import EXPIRED, View
 from astraea.cluster.policy import (
     NO_JOB,
     NO_TENANT,
-    attained_by_tenant,
     candidates,
+    fits,
     grant,
     is_open,
     level,
@@ -39,27 +28,38 @@ from astraea.cluster.policy import (
 )
 from astraea.core.compilation import inlined
 
-# keys and rewards beyond every ratio, but small enough that adding a ratio to them is exact
 NEW: Final = 2.0**50
-IDLE: Final = 2.0**50
-STARVING: Final = 2.0**51
+"""A reward beyond every ratio, but small enough that adding a ratio to it is exact."""
 
 
-@policy("astraea", Parameters, revisit=lambda p: WHILE_ONE_WAITS if p["early_lease"] > 0 else WHILE_ONE_FITS)
+class Parameters(NamedTuple):
+    """Parameters of ASTRAEA; the paper names both bonuses (§5.2.1) and gives neither a value.
+
+    lease_term : s, length of a lease
+    renewal_bonus : added to the reward of a job that asks for renewal, per lease it has had; 0 for off
+    deadline_bonus : added to the reward of a job whose deadline has not passed; 0 for off
+    """
+
+    lease_term: float = 900.0
+    renewal_bonus: float = 0.0
+    deadline_bonus: float = 0.0
+
+
+@policy("astraea", Parameters)
 def astraea(s: View) -> None:
     """ASTRAEA's AllocateJob ([Ye2022] Algorithm 1)."""
     p = unpack(Parameters, s.parameters)
     is_closed = np.zeros(len(s.tenant), np.bool_)  # the tenant's first job does not fit, or all of its jobs have leases
     # line 4: while some pending job fits; every rho (lines 2, 3) is computed when it is needed
-    while some_job_fits(s) or p.early_lease > 0:
+    while some_job_fits(s):
         # Phase 1: tenant selection (line 5)
-        t = select_tenant(s, p, is_closed, rho_tenant)
+        t = select_tenant(s, p, is_closed)
         if t == NO_TENANT:
             break
         # Phase 2: job selection (lines 6, 7)
         j = select_job(s, p, t)
         # lines 8-10: if its gang is free (<=, printed <); on which nodes (line 9) the engine decides after the round
-        if j != NO_JOB and makes_room(s, p, j):
+        if j != NO_JOB and fits(s, j):
             # lines 11-15: a lease, so fewer GPUs are free; the grant counts in the tenant's rho at once
             grant(s, j)
         else:
@@ -68,12 +68,12 @@ def astraea(s: View) -> None:
 
 
 @inlined
-def select_tenant(s: View, p: Any, is_closed: np.ndarray, rho_of: Callable[[View, Any, int], float]) -> int:
+def select_tenant(s: View, p: Parameters, is_closed: np.ndarray) -> int:
     """Algorithm 1, line 5: return the tenant with the smallest rho that has pending jobs and is not closed."""
     best, least = NO_TENANT, np.inf
     for t in range(len(s.tenant)):
         if not is_closed[t] and len(candidates(s, t)) > 0:
-            rho = rho_of(s, p, t)
+            rho = rho_tenant(s, p, t)
             if rho < least:
                 best, least = t, rho
     return best
@@ -94,15 +94,18 @@ def select_job(s: View, p: Parameters, t: int) -> int:
 @inlined
 def rho_tenant(s: View, p: Parameters, t: int) -> float:
     """Algorithm 1, lines 2, 14, 15: return GPU-time attained over GPU-time owed (Eq. 12 with Eq. 16)."""
-    begin = window_begin(s, p)
-    attained = attained_by_tenant(s, t, begin) + s.tenant[t].granted * p.lease_term
-    rho = level(attained / (s.tenant[t].quota * (s.clock[0].now - begin + p.lease_term)))
-    return rho - IDLE if is_idle(s, p, t) else rho
+    attained = tenant_alloc(s, t, s.clock[0].now) + s.tenant[t].granted * p.lease_term
+    return level(attained / (s.tenant[t].quota * (s.clock[0].now + p.lease_term)))
 
 
 @inlined
 def reward_job(s: View, p: Parameters, j: int) -> float:
     """Algorithm 2, line 3: return -rho plus the bonuses of §5.2.1; new jobs go first (§6.1.1)."""
-    if is_starving(s, p, j):
-        return STARVING  # the same for all: first submitted, first served
-    return NEW if s.job[j].leases == 0 else level(bonus(s, p, j) - rho_job(s, j))
+    if s.job[j].leases == 0:
+        return NEW
+    bonus = 0.0
+    if p.renewal_bonus > 0 and s.job[j].status == EXPIRED:
+        bonus += p.renewal_bonus * s.job[j].leases
+    if p.deadline_bonus > 0 and s.job[j].deadline >= s.clock[0].now:
+        bonus += p.deadline_bonus
+    return level(bonus - rho_job(s, j))

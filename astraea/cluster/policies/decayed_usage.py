@@ -18,9 +18,9 @@ import numpy as np
 
 from astraea.cluster.engine.accounting import tenant_decayed
 from astraea.cluster.engine.state import View
-from astraea.cluster.policies import astraea_refinements
-from astraea.cluster.policies.astraea import select_job, select_tenant
-from astraea.cluster.policy import NO_JOB, NO_TENANT, fits, grant, level, policy, some_job_fits, unpack
+from astraea.cluster.policies.astraea import Parameters as AlgorithmTwo
+from astraea.cluster.policies.astraea import select_job
+from astraea.cluster.policy import NO_JOB, NO_TENANT, candidates, fits, grant, level, policy, some_job_fits, unpack
 from astraea.core.compilation import inlined
 
 
@@ -35,8 +35,8 @@ class Parameters(NamedTuple):
     half_life: float = 604_800.0
 
 
-PLAIN: Final = astraea_refinements.Parameters()
-"""Algorithm 2 without refinements: new jobs first, then the least fairness."""
+PLAIN: Final = AlgorithmTwo()
+"""Algorithm 2 without bonuses: new jobs first, then the least fairness."""
 
 
 @policy("decayed-usage", Parameters, at_least={"half_life": 1})
@@ -45,7 +45,7 @@ def decayed_usage(s: View) -> None:
     p = unpack(Parameters, s.parameters)
     is_closed = np.zeros(len(s.tenant), np.bool_)
     while some_job_fits(s):
-        t = select_tenant(s, p, is_closed, usage_per_quota)
+        t = select_tenant(s, p, is_closed)
         if t == NO_TENANT:
             break
         j = select_job(s, PLAIN, t)
@@ -53,6 +53,18 @@ def decayed_usage(s: View) -> None:
             grant(s, j)
         else:
             is_closed[t] = True
+
+
+@inlined
+def select_tenant(s: View, p: Parameters, is_closed: np.ndarray) -> int:
+    """Return the tenant with the least usage per quota that has pending jobs and is not closed."""
+    best, least = NO_TENANT, np.inf
+    for t in range(len(s.tenant)):
+        if not is_closed[t] and len(candidates(s, t)) > 0:
+            usage = usage_per_quota(s, p, t)
+            if usage < least:
+                best, least = t, usage
+    return best
 
 
 @inlined

@@ -172,7 +172,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "nodes": {"cluster": Cluster(3, 2)},
     "shape": {"cluster": Cluster(1, 4)},
     "policy": {"policy": get_policy("fifo")},
-    "parameter": {"policy": get_policy("astraea")(idle_guard=0.2)},
+    "parameter": {"policy": get_policy("astraea")(renewal_bonus=0.2)},
     "seed": {"seed": 1},
     "what is kept": {"kept": {"jobs": ("job_id",)}},
     "setting": {"settings": Settings(placement="strict")},

@@ -168,13 +168,13 @@ def test_the_table_holds_what_simulations_give(trace: Trace, tmp_path: Path) -> 
 
 
 def test_other_parameters_and_settings_stay(trace: Trace, tmp_path: Path) -> None:
-    policy, settings = get_policy("astraea")(idle_guard=0.2), Settings(restart_overhead=7.0)
+    policy, settings = get_policy("astraea")(renewal_bonus=0.2), Settings(restart_overhead=7.0)
     options: dict[str, Any] = {"cache": tmp_path, "progress": False}
     select_lease_term(Run(trace, ONE, policy, 2, settings), terms=(300,), **options)
     (path,) = tmp_path.iterdir()
     run = Run(trace, ONE, policy(lease_term=300), 2, settings)
     assert path.stem == run.key
-    assert run_grid([run], **options)[0].provenance["parameters"]["idle_guard"] == 0.2
+    assert run_grid([run], **options)[0].provenance["parameters"]["renewal_bonus"] == 0.2
 
 
 def test_what_has_no_lease_term_to_recommend(trace: Trace, tmp_path: Path) -> None:

@@ -114,4 +114,4 @@ def test_memory_and_work_after_a_year_are_those_of_the_first_day(days: int, tmp_
 
 def test_hours_are_kept_as_long_as_the_policy_asks() -> None:
     assert hours_stored(get_policy("astraea")) == hours_stored(get_policy("fifo")) == 31 * 24 + 2
-    assert hours_stored(get_policy("astraea")(tenant_window=DAY * 90)) == 90 * 24 + 2
+    assert hours_stored(get_policy("kai")(window=DAY * 90)) == 90 * 24 + 2

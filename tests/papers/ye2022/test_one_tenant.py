@@ -9,7 +9,6 @@ from listed_jobs import listed
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
-from astraea.cluster.policies import get_policy
 from astraea.cluster.simulate import simulate
 from astraea.cluster.simulation import split_off_impossible
 from astraea.core.errors import InputError
@@ -44,7 +43,7 @@ from papers.ye2022.one_tenant import (
     tenant_figures,
     typical_tenant,
 )
-from papers.ye2022.readings import PAPERS, SCHEDULERS
+from papers.ye2022.readings import PAPERS, SCHEDULERS, policy_named
 
 
 def three_tenants() -> Trace:
@@ -202,7 +201,7 @@ def runs(scheduler: str, **parameters: float) -> pd.DataFrame:
     rows = []
     for run, trace in (("before", idle), ("after", with_burst(idle, cluster, name, start))):
         row = {"scheduler": scheduler, "seed": 0, "tenant": name, "run": run, "start": start}
-        rows.append({**row, **burst_figures(simulate(trace, cluster, get_policy(scheduler)(**parameters)))})
+        rows.append({**row, **burst_figures(simulate(trace, cluster, policy_named(scheduler)(**parameters)))})
     return pd.DataFrame(rows)
 
 
@@ -211,7 +210,7 @@ def test_a_long_memory_serves_the_burst_first_and_a_static_quota_takes_nothing()
     assert static["finished"] == pytest.approx(HORIZON * HOUR, rel=0.01)
     assert static["lacking"] == pytest.approx(0, abs=1e-9)
     assert static["short_with"] == static["short_without"] == 0
-    plain, windowed = runs("astraea"), runs("astraea", tenant_window=24 * HOUR)
+    plain, windowed = runs("astraea"), runs("astraea-with-rules", tenant_window=24 * HOUR)
     curves = burst_curves(plain).set_index("time")
     # three days of 8 GPUs are owed: all 24 GPUs go to the burst for the first half of its 768 GPU-hours
     assert curves["done"].loc[0] == 0
