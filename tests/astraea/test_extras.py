@@ -11,11 +11,11 @@ from processes import run
 from tiny_trace import OWN, TINY, command
 
 OPTIONAL = (
-    "dask", "distributed", "jinja2", "matplotlib", "pooch", "pyarrow", "requests", "scipy", "seaborn", "sklearn",
+    "dask", "distributed", "jinja2", "matplotlib", "pooch", "pyarrow", "requests", "scipy", "sklearn",
 )  # fmt: skip
 """Modules of the extras."""
 
-BESIDE = ("highspy", "ipykernel", "IPython", "jupyter_client", "papermill", "PIL", "papers")
+BESIDE = ("highspy", "ipykernel", "IPython", "jupyter_client", "papermill", "PIL", "papers", "seaborn")
 """Modules of a checkout alone."""
 
 WITHOUT = f"""
@@ -38,6 +38,8 @@ runs = [astraea.Run(astraea.synthesize("venus").head(50), astraea.Cluster(10), "
 assert len(astraea.run_grid(runs, cache="cache", progress=False)) == 1
 """
 
+START = ["audit", str(ROOT / "tests/data/slurm/short_jobs.txt"), "--nodes=4", "--would-start=gpus=1,account=vision"]
+
 
 def without(code: str, *arguments: str, folder: Path) -> str:
     """Run code in a folder where a small trace is, with the core only; return what it printed."""
@@ -49,7 +51,7 @@ def test_the_core_needs_no_extra(tmp_path: Path) -> None:
     simulate, sweep = (command(Path("jobs.csv"), name=name) for name in ("simulate", "sweep"))
     commands = f"""
 from astraea.cli.main import main
-for arguments in ({simulate}, {sweep}, ["data", "list"]):
+for arguments in ({simulate}, {sweep}, {START}, ["data", "list"]):
     assert main(arguments) == 0
 main(["audit", "--help"])
 """
@@ -61,7 +63,7 @@ LACKING = (
     ("learn", [*command(Path("jobs.csv")), "--policy", "allox", "--estimator", "noisy", "--estimate-error", "1"]),
     ("learn", ["leaderboard", "jobs.csv", "--cache", "c"]),
     ("data", ["data", "fetch", "philly-vcs"]),
-    ("dask", ["sweep", "venus", "--nodes", "9", "--backend", "dask", "--scheduler", "tcp://127.0.0.1:9", "--cache", "c"]),
+    ("dask", ["sweep", "venus", "--nodes=9", "--backend=dask", "--scheduler=tcp://127.0.0.1:9", "--cache", "c"]),
 )
 """An extra, and a command that needs it."""
 
