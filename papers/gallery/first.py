@@ -47,14 +47,14 @@ def _headline(made: Made) -> list[str]:
         return []
     text = alt(headline.ALT, "")
     note = (
-        f"**Our Venus is synthetic**, because the authors' is not public. Values are means of "
-        f"{len(seeds('venus', made.scale))} seeds, with the lowest and the highest in brackets. The picture has this "
-        "share on six traces, four of them recorded:"
+        f"**Our Venus is synthetic**, because the authors' two weeks are not published. Values are means of "
+        f"{len(seeds('venus', made.scale))} seeds, with the lowest and the highest in brackets; the lowest of a column "
+        "is bold. The picture has this share on six traces. Philly is synthetic too; four are recorded, with one run each:"
     )
     papers = ", ".join(f"[{paper.title}]({paper.key}.md)" for paper in PAPERS)
     about = (
         f"Independent reproductions of four papers on fair GPU scheduling, {papers}: every figure, a verdict on every "
-        f"statement, and the reason where one fails. {summary(made.claims)} All figures are in "
+        f"statement, and the reasons that we found where one fails. {summary(made.claims)} All figures are in "
         f"[the map](#map). [A day of Venus]({made.path_to('docs/site/replay/index.html')}) under two "
         "schedulers opens in a browser from a copy of the repository."
     )
