@@ -84,8 +84,8 @@ def _settings(found: Mapping[str, str], config: Config) -> Iterator[Finding]:
         text = passes.get(name, f"{default}")
         is_soon = text.isdecimal() and int(text) <= config.interval
         yield Finding(OK if is_soon else WARNING, f"SchedulerParameters {name}",
-                      text if name in passes else f"{text} by default", f"at most {config.interval:g} s, a round",
-                      "a job may start that long after its lease was granted")  # fmt: skip
+                      text if name in passes else f"{text} by default", f"at most {config.interval:g} s, one round",
+                      f"a job may start up to {text} s after its lease was granted")  # fmt: skip
     yield finding("JobRequeue", found.get("JobRequeue") == "1", "1", "otherwise jobs keep their GPUs until they end")
     yield finding("GresTypes", "gpu" in words("GresTypes"), "gpu", "otherwise Slurm does not know about GPUs")
     yield finding("SelectType", found.get("SelectType") == "select/cons_tres", "select/cons_tres",

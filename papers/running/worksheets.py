@@ -1,7 +1,7 @@
 """Worksheets of the course: a copy to write answers in, and the check of one.
 
 The notebooks in ``notebooks/course`` hold the answers between ``### BEGIN SOLUTION`` and ``### END SOLUTION``. Their
-cells carry nbgrader's metadata, so that nbgrader can hand them out too.
+cells carry nbgrader's metadata, so that `nbgrader generate_assignment` can make the students' version too.
 """
 
 from __future__ import annotations
