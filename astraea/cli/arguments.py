@@ -98,7 +98,7 @@ def say_if_compiling() -> None:
 
     stats = getattr(loop.run, "stats", None)  # plain Python has none
     if stats is not None and stats.cache_path and not any(Path(stats.cache_path).glob("*.nbi")):
-        print("compiling the simulator before its first run: up to half a minute, only once", file=sys.stderr)
+        print("compiling the simulator before its first run: about a minute, only once", file=sys.stderr)
 
 
 def together(*options: Callable[[Handler], Handler]) -> Callable[[Handler], Handler]:

@@ -55,11 +55,13 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: a
         raise click.UsageError("give either --out or --would-start")
     from astraea.audit.audit import WHAT_IF, anonymous, audit
 
-    with extra("audit"):
-        from astraea.audit.compare import changed, changes, figures, read_last
-        from astraea.audit.page import short, write
-        from astraea.audit.sections import section
-        from astraea.audit.settings import plan_of, the_settings
+    if out is not None:
+        with extra("audit"):
+            from astraea.audit.compare import changed, changes, figures, read_last
+            from astraea.audit.page import short, write
+            from astraea.audit.sections import section
+            from astraea.audit.settings import the_settings
+    from astraea.audit.plan import plan_of
     from astraea.audit.recorded import cluster_of
     from astraea.cluster.policies import get_policy
     from astraea.cluster.site import read_site
@@ -77,7 +79,7 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: a
     if nodes is not None and site.cluster is not None:
         raise InputError(f"--nodes: the cluster's settings already give {site.cluster} GPUs; leave --nodes out")
     others = [get_policy(name).name for name in what_if or WHAT_IF]
-    last = None if compare is None else read_last(compare)
+    last = None if compare is None or out is None else read_last(compare)
     with nullcontext() if out is None else publishing(out) as folder:
         trace, shares = named_trace(**reading), "The shares are equal, because none were given (--weights)."
         if reading["weights"] is not None:
@@ -94,6 +96,7 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: a
                 raise InputError(f"--would-start works with --scheduler slurm only, got {plan.own.name}")
             _print_start(queue_of(trace, wish(str(would_start)), cluster, plan.own, site))
             return
+        args.say_if_compiling()
         found = audit(shown, cluster, plan.own, others, plan.rules)
         more = [section("The size of the cluster", {"lines": said})] if said else []
         more.append(the_settings(plan, anonymize))

@@ -144,6 +144,8 @@ def leaderboard(sources: tuple[str, ...], nodes: int | None, gpus_per_node: int,
     from astraea.traces.synthetic import SYNTHETIC
 
     args.refuse_no_file(out)
+    with extra("learn"):
+        import scipy  # noqa: F401 (the intervals need it, after all simulations)
     policies = dict(POLICIES)
     for policy in (named_policy(name, Path()) for name in own):
         if policies.setdefault(policy.name, policy) is not policy:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from astraea.core.text import printable
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.traces.columns import MAX_DEMAND
 from astraea.traces.readers.slurm import WAITS
+from astraea.traces.slurm_conf import seconds as slurm_seconds
 from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
 
@@ -34,7 +36,6 @@ Held = list[tuple[int, int]]
 
 _UNITS: Final = {"s": 1.0, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY}
 _TIME: Final = "a time such as 90m, 4h, 2d, or Slurm's minutes, hours:minutes:seconds and days-hours"
-_CLOCK: Final = re.compile(r"(?:(?P<days>\d{1,4})-)?(?P<rest>\d{1,6}(?::\d{1,2}){0,2})", re.ASCII)
 
 
 class Wish(NamedTuple):
@@ -72,14 +73,12 @@ def _gpus(text: str) -> int:
 
 def _seconds(text: str) -> float:
     """Parse a time limit as people write it, or as `sbatch` accepts it: a plain number is minutes."""
+    seconds = 0.0
     if short := re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(s|m|min|h|d)", text, re.ASCII):
         seconds = float(short[1]) * _UNITS[short[2]]
-    elif found := _CLOCK.fullmatch(text):
-        parts = [int(part) for part in found["rest"].split(":")]
-        units = (HOUR, MINUTE, 1.0) if found["days"] or len(parts) == 3 else (MINUTE, 1.0)
-        seconds = DAY * int(found["days"] or 0) + sum(a * b for a, b in zip(parts, units, strict=False))
     else:
-        seconds = 0.0
+        with suppress(InputError):
+            seconds = slurm_seconds(text, "a job: time")
     if not 0 < seconds <= 10 * 365 * DAY:
         raise InputError(f"a job: time must be {_TIME}, got {printable(text)!r}")
     return seconds

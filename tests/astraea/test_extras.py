@@ -11,11 +11,11 @@ from processes import run
 from tiny_trace import OWN, TINY, command
 
 OPTIONAL = (
-    "dask", "distributed", "jinja2", "matplotlib", "pooch", "pyarrow", "requests", "scipy", "seaborn", "sklearn",
+    "dask", "distributed", "jinja2", "matplotlib", "pooch", "pyarrow", "requests", "scipy", "sklearn",
 )  # fmt: skip
 """Modules of the extras."""
 
-BESIDE = ("highspy", "ipykernel", "IPython", "jupyter_client", "papermill", "PIL", "papers")
+BESIDE = ("highspy", "ipykernel", "IPython", "jupyter_client", "papermill", "PIL", "papers", "seaborn")
 """Modules of a checkout alone."""
 
 WITHOUT = f"""
@@ -38,6 +38,8 @@ runs = [astraea.Run(astraea.synthesize("venus").head(50), astraea.Cluster(10), "
 assert len(astraea.run_grid(runs, cache="cache", progress=False)) == 1
 """
 
+START = ["audit", str(ROOT / "tests/data/slurm/short_jobs.txt"), "--nodes=4", "--would-start=gpus=1,account=vision"]
+
 
 def without(code: str, *arguments: str, folder: Path) -> str:
     """Run code in a folder where a small trace is, with the core only; return what it printed."""
@@ -49,39 +51,41 @@ def test_the_core_needs_no_extra(tmp_path: Path) -> None:
     simulate, sweep = (command(Path("jobs.csv"), name=name) for name in ("simulate", "sweep"))
     commands = f"""
 from astraea.cli.main import main
-for arguments in ({simulate}, {sweep}, ["data", "list"]):
+for arguments in ({simulate}, {sweep}, {START}, ["data", "list"]):
     assert main(arguments) == 0
 main(["audit", "--help"])
 """
     without(OWN + SWEEP + SERVICE + commands, folder=tmp_path)
 
 
-LACKING = {
-    "audit": ["audit", "venus", "--nodes", "9", "--out", "page"],
-    "learn": [*command(Path("jobs.csv")), "--policy", "allox", "--estimator", "noisy", "--estimate-error", "1"],
-    "data": ["data", "fetch", "philly-vcs"],
-    "dask": ["sweep", "venus", "--nodes", "9", "--backend", "dask", "--scheduler", "tcp://127.0.0.1:9", "--cache", "c"],
-}
-"""A command that needs each extra."""
+LACKING = (
+    ("audit", ["audit", "venus", "--nodes", "9", "--out", "page"]),
+    ("learn", [*command(Path("jobs.csv")), "--policy", "allox", "--estimator", "noisy", "--estimate-error", "1"]),
+    ("learn", ["leaderboard", "jobs.csv", "--cache", "c"]),
+    ("data", ["data", "fetch", "philly-vcs"]),
+    ("dask", ["sweep", "venus", "--nodes=9", "--backend=dask", "--scheduler=tcp://127.0.0.1:9", "--cache", "c"]),
+)
+"""An extra, and a command that needs it."""
 
 TELL = """
 import contextlib, io, json
 from astraea.cli.main import main
-told = {}
-for extra, arguments in json.loads(sys.argv[1]).items():
+told = []
+for extra, arguments in json.loads(sys.argv[1]):
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        told[extra] = main(arguments), said
-print(json.dumps({extra: (code, said.getvalue()) for extra, (code, said) in told.items()}))
+        code = main(arguments)
+    told.append((extra, code, said.getvalue()))
+print(json.dumps(told))
 """
 
 
 def test_who_lacks_an_extra_is_told_which(tmp_path: Path) -> None:
     told = json.loads(without(TELL, json.dumps(LACKING), folder=tmp_path))
-    for extra, (code, said) in told.items():
+    for extra, code, said in told:
         last = said.splitlines()[-1]
         expected = f"is not installed; install it with: pip install 'astraea[{extra}]'"
         assert code == 2 and "Traceback" not in said
         assert last.startswith("astraea: ") and last.endswith(expected)
-    assert len(told) == 4
+    assert len(told) == 5
     assert sorted(path.name for path in tmp_path.iterdir()) == ["jobs.csv"]

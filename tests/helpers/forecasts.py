@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from places import ROOT
 
-from astraea.audit.settings import plan_of
+from astraea.audit.plan import plan_of
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import recorded_runs
 from astraea.cluster.policies import get_policy

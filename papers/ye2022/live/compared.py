@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from astraea.core.arrays import FloatArray
+from astraea.audit.scenarios import in_order
 from astraea.core.metrics import average_jct, sharing_loss
 from astraea.plots import charts
 from astraea.plots.style import LOOKS, REFERENCE, style
@@ -26,17 +25,6 @@ from papers.ye2022.live.tables import (
     simulated,
     worked,
 )
-
-
-def in_order(one: FloatArray, other: FloatArray) -> float:
-    """Part of the pairs with different times in `one` that have the same order in `other`, in [0, 1].
-
-    Pairs with equal times in `other` count half.
-    """
-    before = np.sign(np.subtract.outer(one, one))
-    same = before * np.sign(np.subtract.outer(other, other))
-    pairs = before != 0
-    return float(((same[pairs] + 1) / 2).mean()) if pairs.any() else float("nan")
 
 
 def comparison(repetitions: Sequence[Repetition]) -> pd.DataFrame:

@@ -11,9 +11,9 @@ import pytest
 from places import ROOT
 from processes import run
 
+from astraea.audit.plan import plan_of
 from astraea.audit.replays import replays
 from astraea.audit.scenarios import Calibration, calibration
-from astraea.audit.settings import plan_of
 from astraea.cluster.observed import observed
 from astraea.cluster.site import read_site
 from astraea.traces.readers import read_trace

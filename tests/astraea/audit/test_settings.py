@@ -12,7 +12,8 @@ import pytest
 from places import ROOT
 from shell import refused
 
-from astraea.audit.settings import plan_of, the_settings
+from astraea.audit.plan import plan_of
+from astraea.audit.settings import the_settings
 from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.site import Site, read_site
