@@ -15,7 +15,7 @@ export OMP_NUM_THREADS := 1
 export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
 
 .DEFAULT_GOAL := help
-.PHONY: figures reproduce check test test-all slurm-test slurm-matrix real smoke data verify lab site lint bench lock release clean help
+.PHONY: figures reproduce check test test-all test-torch slurm-test slurm-matrix real smoke data verify lab site lint bench lock release clean help
 
 figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper JOBS= ONLY= FORMATS=svg,pdf BACKEND= SCHEDULER=)
 	@$(BIN)/python -m papers figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
@@ -34,6 +34,18 @@ test: $(STAMP) ## all tests but the exhaustive ones, then the stored outputs of 
 test-all: $(STAMP) ## all tests but those on a real Slurm, with random search, then the stored outputs of notebooks and solutions (JOBS=)
 	MPLBACKEND=Agg HYPOTHESIS_PROFILE=search $(BIN)/pytest -q -n $(WORKERS) --dist loadfile -m "not slurm"
 	$(NBVAL) notebooks
+
+test-torch: build/torch/.stamp ## tests of checkpoints with PyTorch and torchdata (minutes; once downloads 0.2 GB into build/torch)
+	MPLBACKEND=Agg build/torch/bin/python -m pytest -q -rs tests/astraea/checkpoint
+
+build/torch/.stamp: $(STAMP)
+	@$(BIN)/python -m venv --clear --without-pip build/torch
+	@$(BIN)/python -m pip --python build/torch/bin/python install --quiet --no-deps torch==2.13.0 \
+	    --extra-index-url https://download.pytorch.org/whl/cpu
+	@$(BIN)/python -m pip --python build/torch/bin/python install --quiet torchdata==0.11.0
+	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	    > "$$(build/torch/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/project.pth"
+	@touch $@
 
 slurm-test: $(STAMP) ## tests on a real Slurm: a new log and its replay, the coordinator and faults (minutes, as root; SLURM=prefix REPEAT=)
 	$(BIN)/pytest -q -n 5 --dist worksteal --tb=short -m slurm -rs tests/astraea/audit/test_replay.py tests/astraea/live

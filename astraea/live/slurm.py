@@ -109,7 +109,11 @@ class Slurm:
         self._run("scontrol", "release", self._id(job.id))
         # StartTime spares a requeued job the wait until its old credential expires, 121 s by default
         words = [f"Priority={HIGHEST - rank % 1_000_000_000}"] + ["StartTime=now"] * (job.restarts > 0)
-        self._run("scontrol", "update", f"JobId={self._id(job.id)}", *words)
+        try:
+            self._run("scontrol", "update", f"JobId={self._id(job.id)}", *words)
+        except SlurmError as err:
+            if "no longer pending" not in str(err):  # it has started, or ended, since its release
+                raise
 
     def requeue(self, id: str, *, is_over: bool = False) -> None:
         """Stop a running job and hold it; Slurm sends SIGTERM, and SIGKILL after its KillWait."""

@@ -21,6 +21,8 @@ from contextlib import suppress
 from pathlib import Path
 
 if "SLURM" in os.environ:  # of everything that is started from here, too
+    if not Path(os.environ["SLURM"], "sbin", "slurmctld").exists():  # otherwise that of PATH would be taken for it
+        raise SystemExit(f"SLURM={os.environ['SLURM']}: there is no sbin/slurmctld in that folder")
     os.environ["PATH"] = "{0}/bin:{0}/sbin:{1}".format(os.environ["SLURM"], os.environ["PATH"])
 
 PROGRAMS = ("slurmctld", "slurmd", "slurmdbd", "munged", "mariadbd", "mariadb", "mariadb-install-db", "sbatch", "sacct")
@@ -121,6 +123,11 @@ def free_ports(nodes: int) -> int:
 def missing() -> list[str]:
     """Needed programs that the machine does not have."""
     return [p for p in PROGRAMS if shutil.which(p) is None]
+
+
+def version() -> str:
+    """The version of the Slurm that is started, such as ``slurm 26.05.3``; empty if there is none."""
+    return run("slurmctld", "-V").strip() if shutil.which("slurmctld") else ""
 
 
 def add_options(p: argparse.ArgumentParser) -> None:

@@ -157,6 +157,8 @@ def main() -> None:
         else:
             write(a.folder / version, "--json")
     finally:
+        subprocess.run(["scancel", "--me"], check=False)
+        time.sleep(2 * a.kill_wait)  # until they have ended: a job outlives its slurmd
         stop(at)
         shutil.rmtree(at, ignore_errors=True)
 

@@ -14,6 +14,11 @@ from live_cluster import Clock
 from live_slurm import RealSlurm, Site, local_slurm
 
 
+def pytest_report_header() -> str:
+    """Say which Slurm is tested, where the tests on a real one are chosen by their folder."""
+    return f"Slurm: {local_slurm.version() or 'none on PATH'}"
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Give the coordinator a clock that only the test moves."""

@@ -6,7 +6,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +196,14 @@ def test_names_and_comments_stay_texts(tmp_path: Path, said: Path, caplog: pytes
             for word in words
         ), line  # fmt: skip
     assert not list(tmp_path.rglob("*pwned*"))
+
+
+def test_a_job_that_starts_before_it_has_its_priority_is_released(tmp_path: Path, said: Path) -> None:
+    scontrol = tmp_path / "bin" / "scontrol"
+    for words, is_refused in (("Job is no longer pending execution", False), ("Access denied", True)):
+        scontrol.write_text(f'#!/bin/sh\n[ $1 = release ] || {{ echo "{words} for job 7" >&2; exit 1; }}\n')
+        with pytest.raises(SlurmError, match=words) if is_refused else nullcontext():
+            Slurm("gpu").release(job("7"), 0)
 
 
 def test_arrays_are_read_in_full(tmp_path: Path, said: Path) -> None:
