@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 import tomllib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -230,6 +231,11 @@ def in_words(verdicts: pd.Series[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+def as_tested(measured: str) -> str:
+    """Say how many of the schedulers that a statement names were tested: ``(4 of 7 tested)``."""
+    return re.sub(r"\((\d+ of \d+) there\)", r"(\1 tested)", measured)
+
+
 def counts(table: pd.DataFrame) -> list[str]:
     """Count the verdicts on each paper, in sentences; none for a paper of which nothing is there.
 
@@ -245,5 +251,5 @@ def counts(table: pd.DataFrame) -> list[str]:
             some = mine[which == name]
             if (some["verdict"] != Verdict.NOT_YET).any():
                 checks = f"{len(some)} checks of {some['id'].nunique()} statements"
-                sentences.append(f"{paper}{name and f', {name}'}: {checks}, {in_words(some['verdict'])}.")
+                sentences.append(f"{paper}{name and f', {name}'}: of {checks}, {in_words(some['verdict'])}.")
     return sentences
