@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 import tomllib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -71,6 +72,15 @@ REPEATED: Final = "repeated"
 _EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "close to", "exists")
 _PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the other Astraea", "themis.": "Themis"}
 """The papers, by the beginning of their statements' identifiers."""
+
+_IN_FULL: Final = {
+    r"\((\d+ of \d+) there\)": r"(\1 tested)",
+    r"flat to (.+?), less than (\d+) % above": r"up to \1 at most \2 % above",
+    r"a larger class lies above a smaller one by at most (\S+) points": (
+        r"at any running time, at most \1 points more of the larger gangs have finished than of the smaller ones"
+    ),
+    r"sizes at which somebody waits and the two differ": "sizes at which jobs wait and the two differ",
+}
 
 RULES: Final[dict[str, Callable[..., Judged]]] = {
     name: function
@@ -230,6 +240,13 @@ def in_words(verdicts: pd.Series[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+def in_full(measured: str) -> str:
+    """Write out what the rules put tersely: how many schedulers were tested, where a curve is flat, and the like."""
+    for terse, full in _IN_FULL.items():
+        measured = re.sub(terse, full, measured)
+    return measured
+
+
 def counts(table: pd.DataFrame) -> list[str]:
     """Count the verdicts on each paper, in sentences; none for a paper of which nothing is there.
 
@@ -245,5 +262,5 @@ def counts(table: pd.DataFrame) -> list[str]:
             some = mine[which == name]
             if (some["verdict"] != Verdict.NOT_YET).any():
                 checks = f"{len(some)} checks of {some['id'].nunique()} statements"
-                sentences.append(f"{paper}{name and f', {name}'}: {checks}, {in_words(some['verdict'])}.")
+                sentences.append(f"{paper}{name and f', {name}'}: of {checks}, {in_words(some['verdict'])}.")
     return sentences

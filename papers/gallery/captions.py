@@ -17,6 +17,7 @@ class Entry(NamedTuple):
     title: str
     text: str
     look: str = ""  # what to look at
+    recorded: str = ""  # what else to know of recorded workloads
     code: str = ""
     notebook: str = ""
     claims: tuple[str, ...] = ()  # how the identifiers of its statements begin

@@ -55,7 +55,7 @@ IN_TWO_READINGS: Final = {
     CLUSTERS: (
         "*The authors' program* is the simulator that ASTRAEA's authors released; its rivals only reorder jobs within "
         "the tenant that ASTRAEA has picked. *From the papers* is every scheduler as its own authors describe it. "
-        "*(4 of 7 there)* behind a value means that the reading has four of the seven schedulers."
+        "*(4 of 7 tested)* behind a value means that the reading has four of the seven schedulers."
     ),
     MARKETS: (
         "In the reading *as §5.1 says*, a job of the other Astraea has 20 to 50 chunks of data, and total revenue is "
@@ -111,8 +111,9 @@ def _page(made: Made, key: str, figures: list[Shown], beside: Path | None) -> li
     lines += ["", *(folded("What the readings are, how sure the verdicts are", below) if below else [])]
     if beside:
         words = published.in_words([beside.with_suffix(".csv")])
-        text = alt(f"Every published value of {title} beside ours", words)
-        lines += [f"{words} {published.MEANING}", "", thumbnail(beside, text, 800), "", files([beside], []), ""]
+        text = alt(f"Every published value of {title} beside ours", words.replace("*", ""))
+        marks = published.meaning(beside.with_suffix(".csv"))
+        lines += [f"{words} {marks}", "", thumbnail(beside, text, 800), "", files([beside], []), ""]
     links = [f"- [{figure.entry.title}](#{figure.entry.id})" for figure in figures]
     lines += folded("The figures of this page", links)
     return [*lines, *(line for f in figures for line in section(made, f, real=key == "real_traces"))]

@@ -30,13 +30,6 @@ NEAR: Final = 1.1
 EDGE: Final = 16.0
 """End of the axis, with its inverse; what is beyond is drawn there, with its number."""
 
-MEANING: Final = (
-    "A diamond is the paper's value. If the paper says *up to*, *at most* or *more than*, an arrow shows on which side "
-    "its values lie. Dots are our values, and small dots are single seeds. A cross marks a value of ours that has no "
-    "ratio, because it is below 0 or not defined."
-)
-"""The marks of a picture, explained."""
-
 LABELS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = tomllib.loads(
     (Path(__file__).with_name("captions") / "published.toml").read_text(encoding="utf-8")
 )
@@ -184,20 +177,58 @@ def _mark(ax: Axes, row: Mapping[Hashable, Any], y: int, place: int) -> None:
                     textcoords="offset points", fontsize=6)  # fmt: skip
 
 
+def meaning(table: Path) -> str:
+    """Explain the marks that the picture of a table has."""
+    frame = as_written(table)
+    ratio, seeds = frame["ratio"], frame["seeds"] != ""
+    marks = ["A diamond is the paper's value, and the grey band is within 10 % of it."]
+    if frame["relation"].isin([*_ARROWS]).any():
+        marks.append("If the paper says *up to*, *at most* or *more than*, an arrow points to where its values lie.")
+    marks.append(f"Dots are our values{', and small dots are single seeds' if seeds.any() else ''}.")
+    if ((ratio < 1 / EDGE) | (ratio > EDGE)).any():
+        marks.append("A dot at the edge is beyond the axis, with its ratio beside it.")
+    if ratio.isna().any():
+        marks.append("A cross marks a value of ours that has no ratio, because it is below 0 or not defined.")
+    return " ".join(marks)
+
+
 def in_words(tables: Sequence[Path]) -> str:
     """Say how near the values in the tables of such pictures are to the published ones, and which is farthest."""
-    frame = pd.concat([as_written(table) for table in tables])
+    titles = {paper.key: f"{paper.title}, " if len(tables) > 1 else "" for paper in PAPERS}
+    frame = pd.concat([as_written(table).assign(of=titles[table.stem.partition("_")[2]]) for table in tables])
     near, far, many = _nearness(frame)
-    equal = frame[frame["relation"].isin(_EQUAL) & frame["ratio"].notna()]
-    worst = equal.loc[np.log(equal["ratio"]).abs() == np.log(equal["ratio"]).abs().max()].to_dict("records")
-    farthest = "".join(f" The farthest is {row['label']}: {row['measured']} here, {row['paper']} in the paper."
-                       for row in worst[:1])  # fmt: skip
+    others = _left_out(frame)
     if not many:
-        return "The paper gives no result here as equal to a value."
-    return (
-        f"Of {many} results with a published value, counted in each reading, {near} are within 10 % of it, and {far} "
-        f"within a factor of 2.{farthest}"
+        return f"The paper prints no result here as a plain value{others and f', but {others}'}."
+    equal = frame[frame["relation"].isin(_EQUAL) & (frame["kind"] == "result") & frame["ratio"].notna()]
+    distance = np.log(equal["ratio"]).abs()
+    farthest = "".join(
+        f" The farthest is in {row['of']}{row['heading']}: *{row['label']}* is {row['measured']} here{_in(row)}, and "
+        f"{row['paper']} in the paper."
+        for row in equal.loc[distance == distance.max()].to_dict("records")[:1]
     )
+    each = "each reading counted, " if frame["reading"].isin(READINGS).any() else ""
+    without = f" {others[0].upper()}{others[1:]} are not counted." if others else ""
+    return (
+        f"Of {many} results that are published as a value, {each}{near} are within 10 % of it, and {far} within a "
+        f"factor of 2.{without}{farthest}"
+    )
+
+
+def _in(row: Mapping[Hashable, Any]) -> str:
+    """Name the reading of a value in brackets, if there are several."""
+    return f" ({row['reading']})" if row["reading"] in READINGS else ""
+
+
+def _left_out(frame: pd.DataFrame) -> str:
+    """Name the values of a picture that say nothing about nearness."""
+    there = {
+        "worked examples": frame["kind"] == "example",
+        "bounds": frame["relation"].isin(["<", "<=", ">"]),
+        "places of a minimum": frame["relation"] == "shape",
+    }
+    *others, last = [name for name, some in there.items() if some.any()] or [""]
+    return " and ".join(word for word in (", ".join(others), last) if word)
 
 
 def _nearness(frame: pd.DataFrame) -> tuple[int, int, int]:

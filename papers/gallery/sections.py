@@ -120,10 +120,10 @@ def section(made: Made, figure: Shown, *, real: bool) -> list[str]:
     """One figure, line by line: its first picture, and folded the others, the verdicts and what made it."""
     entry, pictures, tables, claims = figure
     lines = [f'<a id="{entry.id}"></a>', "", f"## {entry.title}", ""]
-    lines += [*([_said(entry), ""] if entry.text else []), *_found(made, figure)]
+    lines += [*([_said(entry, real), ""] if entry.text else []), *_found(made, figure)]
     if not figure.is_there:
         lines += ["Not there yet.", ""]
-    pages = [thumbnail(path, _alt(figure, path), WIDTH) for path in pictures]
+    pages = [thumbnail(path, _alt(figure, path, real), WIDTH) for path in pictures]
     lines += [*pages[:1], ""] if pages else []
     below = [line for page in pages[1:] for line in (page, "")]
     if pictures:
@@ -149,24 +149,25 @@ def _below(pictures: Sequence[Path], claims: pd.DataFrame) -> str:
     return html.escape(words[:1].upper() + words[1:], quote=False)
 
 
-def _said(entry: Entry) -> str:
+def _said(entry: Entry, real: bool) -> str:
     """Return what the paper says, or what a figure of ours shows, and what to look at."""
     text = fill(entry.text, f"papers/gallery/captions, {entry.id}")
     text = text if entry in ENTRIES["further"] else f"*The paper:* {text}"
-    return f"{text} *Look at:* {entry.look}" if entry.look else text
+    look = f" *Look at:* {entry.look}" if entry.look else ""
+    return f"{text}{look}{f' {entry.recorded}' if real and entry.recorded else ''}"
 
 
 def _found(made: Made, figure: Shown) -> list[str]:
-    """Return what came out: verdicts on statements of a paper, or the findings that name a further figure."""
+    """Return what came out: verdicts on statements of a paper, or findings whose evidence names a further figure."""
     if figure.entry not in ENTRIES["further"]:
         return [f"*Here:* {finding(figure.claims) or 'no statement is checked.'}", ""] if figure.entry.code else []
     said = rf"^(\d+)\. \*\*(.+?)\*\*.*figure `{re.escape(figure.entry.id)}`"
     named = re.findall(said, made.findings, re.MULTILINE)
-    links = [f"*Here:* {text.removesuffix('.')} ([finding {k}](README.md#finding-{k}))." for k, text in named]
+    links = [f"*Part of [finding {k}](README.md#finding-{k}):* {text.removesuffix('.')}." for k, text in named]
     return [line for link in links for line in (link, "")]
 
 
-def _alt(figure: Shown, path: Path) -> str:
+def _alt(figure: Shown, path: Path, real: bool) -> str:
     """Words for one picture: what was found on its own trace, or what the figure shows if no statement is about it.
 
     Of several panels, each has the statements on its own table, if there are any.
@@ -180,7 +181,7 @@ def _alt(figure: Shown, path: Path) -> str:
     if len(of_trace):
         return alt(figure.entry.title, finding(of_trace), trace)
     text = f"The paper has no statement on this trace. {figure.entry.look}"
-    return alt(figure.entry.title, text if len(figure.claims) else _said(figure.entry).replace("*", ""), trace)
+    return alt(figure.entry.title, text if len(figure.claims) else _said(figure.entry, real).replace("*", ""), trace)
 
 
 def _origin(made: Made, figure: Shown, real: bool) -> list[str]:

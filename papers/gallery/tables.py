@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 import pandas as pd
 
 LONGEST: Final = 20
 """Rows of a table that is open when a page is; a longer one opens on a click."""
+
+GENERATOR: Final[Mapping[str, str]] = tomllib.loads(
+    (Path(__file__).with_name("captions") / "generator.toml").read_text(encoding="utf-8")
+)
+"""Terse names and reasons in the table of the generators, written out."""
 
 
 def markdown(frame: pd.DataFrame) -> list[str]:
@@ -46,14 +54,14 @@ def _ranges(frame: pd.DataFrame) -> pd.DataFrame:
     columns = (frame[c] for c in ("mean", "smallest", "largest"))
     mean, smallest, largest = (c.map(lambda x: f"{x:,.0f}" if abs(x) >= 100 else f"{x:.3g}") for c in columns)
     spread = mean + " (" + smallest + " .. " + largest + ")"
-    how = {"above": "more", "at least": "at least that"}
+    bound = frame["within"].map({"above": "> ", "at least": "≥ "}).fillna("")
     shown = {
-        "statistic": frame["statistic"],
-        "published": frame["published"].map(lambda x: f"{x:,g}") + ", " + frame["source"],
-        "may be off by": frame["within"].replace(how),
+        "statistic": frame["statistic"].replace(GENERATOR),
+        "published": bound + frame["published"].map(lambda x: f"{x:,g}") + ", " + frame["source"],
+        "may be off by": frame["within"].mask(bound != "", ""),
         "ours, mean (smallest .. largest)": spread.where(smallest != largest, mean),
         "seeds": frame["seeds"],
         "within": frame["holds"].map({True: "yes", False: "no"}),
-        "why": frame["why"].astype(object).fillna(""),
+        "why": frame["why"].astype(object).fillna("").replace(GENERATOR),
     }
     return pd.DataFrame(shown)

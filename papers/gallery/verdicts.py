@@ -9,7 +9,17 @@ from typing import Final
 import pandas as pd
 
 from astraea.traces.synthetic import SYNTHETIC
-from papers.claims.evaluate import MARKS, READINGS, STATEMENTS, WORDS, counted, in_words, read_claims
+from papers.claims.evaluate import (
+    MARKS,
+    READINGS,
+    REPEATED,
+    STATEMENTS,
+    WORDS,
+    counted,
+    in_full,
+    in_words,
+    read_claims,
+)
 from papers.claims.resampling import DRAWS, SURE
 from papers.gallery.captions import PAPERS
 from papers.judging import Verdict
@@ -19,6 +29,12 @@ STEADY: Final = 0.95
 
 FEW: Final = 3
 """Seeds, trials or weeks up to which resamples say little."""
+
+WHY_NOT: Final = {
+    "neither seeds nor trials": "read from tables without seeds or trials",
+    "one run": "of a single run",
+}
+"""In words, why verdicts are not resampled; of any other reason, verdicts are of it: ``a log of 2 weeks``."""
 
 _WITH_VALUE: Final = ("=", "<", ">", "<=", "up to", "close to", "shape")
 
@@ -37,7 +53,7 @@ def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame
         for each in found:
             judged = Verdict(each["verdict"])
             verdict = f"{MARKS[judged]} {WORDS[judged][0]}{_sure(each.get('same'))}"
-            row[each["reading"] or "measured"] = f"{verdict}: {each['measured']}".removesuffix(": ")
+            row[each["reading"] or "measured"] = f"{verdict}: {in_full(each['measured'])}".removesuffix(": ")
         notes = {each["note"]: each["reading"] for each in reversed(found) if each["note"]}
         row["notes"] = [f"*{reading}:* {note}" if len(found) > 1 else note for note, reading in reversed(notes.items())]
         rows.append(row)
@@ -57,28 +73,49 @@ def how_sure(claims: pd.DataFrame) -> str:
     if drawn.empty:
         return ""
     others = others[others != ""]
-    whys = ", ".join(f"{why} ({many})" for why, many in others.value_counts().items())
-    few = drawn.str.extractall(r"(\d+) ")[0].astype(int).min() <= FEW
-    chance = " From only two or three it may give the same verdict by chance." if few else ""
-    shown = f"Of the {len(drawn) + len(others)} verdicts shown, with those of repeated statements and of examples,"
-    return (
+    reasons = others.value_counts()
+    counts = [(f"{many} {'is' if many == 1 else 'are'}" if len(reasons) > 1 else "they are") for many in reasons]
+    whys = [f"{count} {WHY_NOT.get(why, f'of {why}')}" for count, why in zip(counts, reasons.index, strict=True)]
+    numbers = _drawn(drawn)
+    few = {what: [n for n in some if n <= FEW] for what, some in numbers.items()}
+    rare = _either([f"{_either(some)} {what}" for what, some in few.items() if some])
+    sentences = [
         f"The percentage in brackets is the share of {DRAWS:,} resamples that give the same verdict; "
-        f"below {100 * SURE:.0f} % the verdict is *not sure*. "
-        f"A resample draws with replacement from the {_drawn(drawn)}.{chance}"
-    ) + (f" {shown} {len(others)} cannot be resampled: {whys}." if whys else "")
+        f"below {100 * SURE:.0f} % the verdict is *not sure*.",
+        f"A resample draws with replacement from the {_either([f'{a} ({_either(b)})' for a, b in numbers.items()])}.",
+        f"With only {rare}, the same verdict may come by chance." if rare else "",
+        _shown(claims),
+        f"{len(others)} of these verdicts cannot be resampled: {_both(whys)}." if whys else "",
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _drawn(words: pd.Series[str]) -> str:
-    """Name each kind that is drawn: ``seeds (2 or 5) or trials (3)`` of "5 seeds, 2 seeds" and "3 trials"."""
+def _drawn(words: pd.Series[str]) -> dict[str, list[int]]:
+    """Return how many there are of each kind that is drawn: 2 and 5 of ``seeds`` in "5 seeds, 2 seeds"."""
     parts = words.str.split(", ").explode().str.split(" ", n=1)
     many = parts.str[0].astype(int).groupby(parts.str[1]).unique()
-    numbers = {what: [f"{n}" for n in sorted(some)] for what, some in many.items()}
-    return _either([f"{what} ({_either(some)})" for what, some in numbers.items()])
+    return {str(what): sorted(some) for what, some in many.items()}
 
 
-def _either(words: Sequence[str]) -> str:
-    """Join alternatives: ``2, 3 or 5``."""
-    return " or ".join(word for word in (", ".join(words[:-1]), words[-1]) if word)
+def _shown(claims: pd.DataFrame) -> str:
+    """Count the verdicts that are shown, and say why fewer are counted."""
+    there, once = (some[some["verdict"] != Verdict.NOT_YET] for some in (claims, counted(claims)))
+    repeats = (there["kind"] == REPEATED).sum()
+    whys = ["a statement that repeats another one is not counted"] if repeats else []
+    whys += ["workloads that are cut from one log count once"] if len(there) > len(once) + repeats else []
+    fewer = f", and {len(once)} of them are counted: {_both(whys)}" if whys else ""
+    return f"{len(there)} verdicts are shown{fewer}."
+
+
+def _either(words: Sequence[object], between: str = " or ") -> str:
+    """Join alternatives: ``2, 3 or 5``; nothing of none."""
+    *others, last = [f"{word}" for word in words] or [""]
+    return between.join(word for word in (", ".join(others), last) if word)
+
+
+def _both(words: Sequence[str]) -> str:
+    """Join clauses: ``2 are, 3 are, and 5 are``."""
+    return _either(words, ", and ")
 
 
 def steady(claims: pd.DataFrame) -> str:
@@ -105,7 +142,8 @@ def with_footnotes(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     notes = list(dict.fromkeys(note for some in table["notes"] for note in some))
     numbers = [", ".join(str(notes.index(note) + 1) for note in some) for some in table["notes"]]
     shown = table.drop(columns="notes")
-    return (shown.assign(note=numbers) if notes else shown), [f"{k}. {note}" for k, note in enumerate(notes, 1)]
+    ended = [note if note.endswith(".") else f"{note}." for note in notes]
+    return (shown.assign(note=numbers) if notes else shown), [f"{k}. {note}" for k, note in enumerate(ended, 1)]
 
 
 def finding(claims: pd.DataFrame) -> str:
@@ -121,7 +159,7 @@ def finding(claims: pd.DataFrame) -> str:
     row = there[printed].iloc[0] if printed.any() else there.iloc[0]
     mine = there[(there["id"] == row["id"]) & (there["trace"] == row["trace"])]
     if printed.any():
-        said = f"paper {row['paper']} | here {_each(mine, mine['measured'].str.partition(';')[0])}"
+        said = f"{_each(mine, mine['measured'].map(in_full).str.partition(';')[0])}; the paper has {row['paper']}"
     else:
         said = _each(mine, mine["verdict"].map(lambda verdict: WORDS[verdict][0]))
     tally = f" {_tally(claims['verdict'])}" if len(claims) > len(mine) else ""
@@ -131,15 +169,20 @@ def finding(claims: pd.DataFrame) -> str:
 
 def _each(mine: pd.DataFrame, words: pd.Series[str]) -> str:
     """Words of each reading, with its name."""
+    if len(mine) > 1 and (words == words.iloc[0]).all():
+        return f"{words.iloc[0]} in {'both' if len(mine) == 2 else 'all'} readings"
     both = zip(words, mine["reading"], strict=True)
     return ", ".join(f"{word} ({reading})" if reading else word for word, reading in both)
 
 
 def _tally(verdicts: pd.Series[str]) -> str:
     """Count the verdicts in a sentence."""
-    if (verdicts == Verdict.HOLDS).all():
-        return f"All {len(verdicts)} checks hold."
-    return f"Of {len(verdicts)} checks {in_words(verdicts)}."
+    many, found = len(verdicts), verdicts.unique()
+    if [*found] == [Verdict.OTHERWISE]:
+        return f"{'Neither of 2' if many == 2 else f'None of {many}'} checks holds."
+    if len(found) == 1:
+        return f"{'Both' if many == 2 else f'All {many}'} checks {WORDS[Verdict(found[0])][1]}."
+    return f"Of {many} checks, {in_words(verdicts)}."
 
 
 def tally(claims: pd.DataFrame, link: Mapping[str, str]) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from places import ROOT
 from processes import run
 
 from papers.claims import frozen, resampling
-from papers.claims.evaluate import evaluate
+from papers.claims.evaluate import REPEATED, evaluate
 from papers.claims.resampling import DRAWS, draws, probability, rows_of, weeks_of, with_probability
 from papers.gallery.verdicts import how_sure, side_by_side, steady
 from papers.judging import Judged, Missing, Source, graded
@@ -159,8 +159,12 @@ def test_a_page_says_how_sure_verdicts_are(tmp_path: Path) -> None:
     assert shown[PROGRAM].tolist() == ["✓ holds (99 %): 6.55 %"]
     assert shown[PAPERS].tolist() == ["✓ holds (100 %): 6.55 %"]
     text = how_sure(pd.concat([found, mine.assign(same=math.nan, resampled="one run")]))
-    assert "draws with replacement from the seeds (2). From only two or three" in text
-    assert text.endswith("of repeated statements and of examples, 2 cannot be resampled: one run (2).")
+    assert "draws with replacement from the seeds (2). With only 2 seeds, the same verdict may come by chance." in text
+    assert text.endswith(" 2 of these verdicts cannot be resampled: they are of a single run.")
+    others = mine.assign(same=math.nan, resampled=["a log of 2 weeks", "neither seeds nor trials"], kind=REPEATED)
+    text = how_sure(pd.concat([mine, others]))
+    assert "4 verdicts are shown, and 2 of them are counted: a statement that repeats another one is not" in text
+    assert text.endswith("1 is of a log of 2 weeks, and 1 is read from tables without seeds or trials.")
     text = steady(mine.assign(same=[0.96, 0.8]))
     assert text.startswith("Of 2 results that can be resampled, 1 are the same in at least 95 %")
     assert how_sure(mine.assign(same=math.nan)) == steady(mine.assign(same=math.nan)) == ""

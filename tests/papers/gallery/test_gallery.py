@@ -22,7 +22,8 @@ from papers.gallery import headline
 from papers.gallery.captions import EVERY
 from papers.gallery.captions import PAPERS as PAPERS_OF
 from papers.gallery.pages import write_gallery
-from papers.gallery.published import EDGE, LABELS, as_written, beside_published, forest, in_words
+from papers.gallery.published import EDGE, LABELS, as_written, beside_published, forest, in_words, meaning
+from papers.gallery.tables import GENERATOR
 from papers.gallery.verdicts import finding, side_by_side, summary, tally, with_footnotes
 from papers.ye2022.readings import PAPERS, PROGRAM
 
@@ -102,15 +103,17 @@ def test_a_finding_has_the_value_of_the_paper_and_ours(tmp_path: Path) -> None:
     mine = found[found["id"] == "ye.f10.astraea"]
     assert finding(mine) == (
         "ASTRAEA: share of jobs with rho_job < 0.95 (sharing loss) (venus): "
-        "paper 7.1 % | here 8.1 % (the authors' program), 11.1 % (from the papers)."
+        "8.1 % (the authors' program), 11.1 % (from the papers); the paper has 7.1 %."
     )
     assert finding(found[found["id"].isin(["ye.f10.astraea", "ye.f9.jct"])]).endswith("1 is not decided yet.")
     assert finding(found[found["id"] == "ye.f9.jct"]) == "nothing is measured yet."
     assert finding(found.iloc[:0]) == ""
+    alike = pd.concat([mine, mine.assign(id="ye.f10.themis")]).assign(verdict="does not hold")
+    assert finding(alike).endswith(" None of 4 checks holds.")
     noted = pd.concat([mine.assign(note=["why", ""]), mine.assign(trace="philly", note=["why", "how"])])
     shown, notes = with_footnotes(side_by_side(noted))
     assert shown["note"].tolist() == ["1", "1, 2"]
-    assert notes == ["1. *the authors' program:* why", "2. *from the papers:* how"]
+    assert notes == ["1. *the authors' program:* why.", "2. *from the papers:* how."]
 
 
 def test_forest_has_a_row_for_each_label_below_its_heading_and_a_mark_for_each_reading() -> None:
@@ -138,7 +141,9 @@ def test_every_published_value_is_beside_ours_with_its_seeds(tmp_path: Path) -> 
     row = as_written(table).set_index("id").loc["gavel.f8.jct"]
     assert row["ratio"] == pytest.approx(3 / 3.5, abs=1e-4) and row["relation"] == "up to"
     assert [float(x) for x in row["seeds"].split()] == pytest.approx([2 / 3.5, 4 / 3.5], rel=1e-3)
-    assert ", counted in each reading, 0 are within 10 % of it, and 1 within a factor of 2." in in_words([table])
+    words = "Of 1 results that are published as a value, 0 are within 10 % of it, and 1 within a factor of 2."
+    assert in_words([table]).startswith(f"{words} The farthest is in LAS, Figs 8, 9 and 20: gain in average JCT: *")
+    assert "arrow" in meaning(table) and "single seeds" in meaning(table) and "cross" not in meaning(table)
 
 
 def test_every_value_that_a_paper_prints_has_a_label() -> None:
@@ -147,6 +152,13 @@ def test_every_value_that_a_paper_prints_has_a_label() -> None:
     assert {*labels} == {*claims["id"]}
     prefixes = {paper.key: paper.prefix for paper in PAPERS_OF}
     assert [id for id, paper in labels.items() if not id.startswith(prefixes[paper])] == []
+
+
+def test_the_table_of_the_generators_is_written_out() -> None:
+    frames = [pd.read_csv(FIGURES / f"generator_{trace}.csv") for trace in ("venus", "philly")]
+    terse = {text for frame in frames for text in (*frame["statistic"], *frame["why"])}
+    assert [text for text in GENERATOR if text not in terse] == []
+    assert "| > 1, [Ye2022] Fig 5a |" in PAGES["ye2022"] and "change places" not in PAGES["ye2022"]
 
 
 def test_the_first_pages_have_the_main_result() -> None:

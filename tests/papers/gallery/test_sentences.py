@@ -39,7 +39,9 @@ def test_a_sentence_says_what_its_table_says(sentence: dict[str, str]) -> None:
 def test_every_note_finding_and_caption_can_be_filled_in() -> None:
     texts = findings() + [fill(entry.text, entry.id) for entry in EVERY]
     rows = notes.read_notes().to_dict("records")
-    texts += [notes.filled(row["id"], row["trace"], row["reading"], row["note"]) for row in rows]
+    reasons = [notes.filled(row["id"], row["trace"], row["reading"], row["note"]) for row in rows]
+    assert [reason for reason in reasons if not reason.endswith(".")] == []
+    texts += reasons
     assert not any("{{" in text or "nan" in re.findall(r"\bnan\b", text) for text in texts)
     assert len({(row["id"], row["trace"], row["reading"]) for row in rows}) == len(rows)
 
