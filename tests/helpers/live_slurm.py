@@ -93,6 +93,7 @@ class RealSlurm:
         local_slurm.add_options(p)
         shares = ",".join(f"{name}={share:g}" for name, share in SHARES.items())
         words = f"--nodes {NODES} --gpus {GPUS} --shares {shares} --hold --kill-wait 2 --cred-expire 5"
+        words += " --more MaxArraySize=4001"
         self.options = p.parse_args([*words.split(), "--ports", str(local_slurm.free_ports(NODES))])
 
     def start(self) -> None:

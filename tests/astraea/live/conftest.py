@@ -14,9 +14,10 @@ from live_cluster import Clock
 from live_slurm import RealSlurm, Site, local_slurm
 
 
-def pytest_report_header() -> str:
-    """Say which Slurm is tested, where the tests on a real one are chosen by their folder."""
-    return f"Slurm: {local_slurm.version() or 'none on PATH'}"
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say which Slurm was tested."""
+    if config.getoption("markexpr") == "slurm":
+        terminalreporter.write_line(f"Slurm: {local_slurm.version() or 'none on PATH'}")
 
 
 @pytest.fixture

@@ -120,6 +120,12 @@ def test_the_script_that_holds_jobs_is_the_one_that_is_tried() -> None:
     assert blocks("lua") == [HOLD]
 
 
+def test_a_prefix_without_a_slurm_is_refused(tmp_path: Path) -> None:
+    script = ROOT / "tests" / "slurm" / "local_slurm.py"
+    done = run(sys.executable, script, "up", tmp_path / "s", env={"SLURM": str(tmp_path)}, check=False)
+    assert (done.returncode, done.stderr) == (1, f"SLURM={tmp_path}: there is no sbin/slurmctld in that folder\n")
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     own = re.sub("=/opt/astraea/venv/bin/astraea", f"={sys.executable}", UNIT)

@@ -17,11 +17,12 @@ from astraea.live.state import Lease
 
 pytestmark = pytest.mark.slurm
 Make = Callable[..., Site]
-EVERY_BYTE = bytes(k for k in range(1, 256) if k not in b"\n")
+Act = Callable[..., subprocess.CompletedProcess[str]]
+EVERY_BYTE = bytes(range(1, 256))
 
 
 @pytest.fixture
-def user(real_slurm: RealSlurm) -> Iterator[Callable[..., subprocess.CompletedProcess[str]]]:
+def user(real_slurm: RealSlurm) -> Iterator[Act]:
     """Run a command as a user of account `a` (Slurm 26.05 takes no job of `nobody`)."""
     run("sacctmgr", "-i", "-Q", "add", "user", "games", "account=a", check=False)
 
@@ -41,7 +42,7 @@ def is_held(id: str) -> bool:
     return said("squeue", "-h", "-j", id, "-o", "%T %r").startswith("PENDING JobHeld")
 
 
-def test_a_user_changes_nothing_that_is_not_theirs(site: Make, user: Callable[..., object]) -> None:
+def test_a_user_changes_nothing_that_is_not_theirs(site: Make, user: Act) -> None:
     here = site()
     here.start()
     other = here.submit("b", 2, 60)
@@ -68,9 +69,9 @@ def test_a_user_changes_nothing_that_is_not_theirs(site: Make, user: Callable[..
     user("scontrol", "update", f"JobId={waits}", "Partition=other")
     user("scontrol", "release", waits)
     user("scontrol", "update", f"JobId={waits}", "Partition=gpu")
-    user(*submit, "-A", "a", b"--job-name=" + EVERY_BYTE, b"--comment=" + EVERY_BYTE)
-    for _ in range(2):
-        user("sbatch", "-A", "a", "--gres=gpu:1", "--array=0-999", "-o", "/dev/null", "--wrap", "sleep 60")
+    named = user(*submit, "-A", "a", b"--job-name=" + EVERY_BYTE, b"--comment=" + EVERY_BYTE)
+    array = user("sbatch", "-A", "a", "--gres=gpu:1", "--array=0-1999", "-o", "/dev/null", "--wrap", "sleep 60")
+    assert (named.returncode, array.returncode) == (0, 0), (named, array)
     rounds = len(re.findall("renew|requeue|release", here.log))
     until("rounds go on", 40, lambda: len(re.findall("renew|requeue|release", here.log)) > rounds + 4)
     assert said("squeue", "-h", "-j", both, "-o", "%P") in ("gpu", "other,gpu", "gpu,other")
@@ -87,7 +88,7 @@ def test_a_user_changes_nothing_that_is_not_theirs(site: Make, user: Callable[..
 
 
 def test_an_interactive_job_is_never_stopped_and_can_be_refused(
-    site: Make, user: Callable[..., subprocess.CompletedProcess[str]], real_slurm: RealSlurm
+    site: Make, user: Act, real_slurm: RealSlurm
 ) -> None:
     here = site()
     here.start()
