@@ -100,7 +100,7 @@ def properties_grid(trace: str = "philly", scale: str = "paper") -> Grid:
 def properties_table(scale: str = "paper") -> pd.DataFrame:
     """Try every property of §4.5 on the same random markets.
 
-    Columns property, instances, violations, repaired (fails without prices in the tenants' shares), counter_example: the
+    Columns property, instances, violations, repaired (fails without prices in tenants' shares), counter_example: the
     first with fewest jobs and tenants, in words.
     """
     instances = at_scale(MARKET_SCALES, scale).instances
