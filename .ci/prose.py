@@ -1,16 +1,20 @@
-"""Check the prose of documents, notebooks and docstrings: `make lint`, or `python .ci/prose.py PATH ...`.
+"""Check the prose of the project: `make lint`, or `python .ci/prose.py PATH ...`.
 
-Checks long sentences, forbidden first words and words of this house. The rules are explained in CONTRIBUTING.md.
+Reads documents, notebooks, docstrings, messages, captions and notes. Checks long sentences,
+forbidden first words and words of this house. The rules are explained in CONTRIBUTING.md.
 """
 
 from __future__ import annotations
 
 import ast
+import csv
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST = 35
@@ -19,10 +23,14 @@ LONGEST = 35
 DOCUMENTS = (
     *("*.md", "docs/**/*.md", "bench/*.md", "data/*.md", "figures/*.md"),
     *("notebooks/*.ipynb", "notebooks/solutions/*.ipynb"),
+    *("docs/site/replay/index.html", "papers/gallery/captions/*.toml", "data/claim_notes.csv"),
     *(f"{folder}/**/*.py" for folder in ("astraea", "papers", "verification", "bench", "tests", "docs", ".ci")),
 )
 LISTS = tuple(f"figures/{name}.md" for name in ("real_traces", "statements", "wang2023", "ye2022"))
-"""Generated pages with lists of values that are no sentences."""
+"""Generated pages with lists of values that are no sentences; captions and notes are checked in their own files."""
+
+SHOWN = {"help", "short_help", "expected"}
+"""Keyword arguments of functions that are shown to users."""
 
 HEADLESS = {"who", "whoever", "what", "whatever", "whether", "as", "how", "of", "where", "when", "which"}
 """First words that a docstring may not have."""
@@ -112,6 +120,32 @@ def docstring_problems(text: str) -> Iterator[tuple[int, str]]:
             yield from ((first.lineno + at - 1, told) for at, told in prose_problems(docstring))
 
 
+def message_problems(text: str) -> Iterator[tuple[int, str]]:
+    """Yield line number and message for each problem of the errors and of the commands' help in a module."""
+    tree = ast.parse(text)
+    shown = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise) and node.exc]
+    shown += [node.value for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg in SHOWN]
+    nodes = [node for top in shown for node in ast.walk(top)]
+    inside = {part for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes:
+        if isinstance(node, ast.JoinedStr):
+            parts = [str(part.value) if isinstance(part, ast.Constant) else "code" for part in node.values]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in inside:
+            parts = [node.value]
+        else:
+            continue
+        yield from ((node.lineno, told) for _, told in prose_problems("".join(parts)))
+
+
+def texts(content: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Yield place and text of each string in nested tables and lists."""
+    if isinstance(content, str):
+        yield place, content
+    elif isinstance(content, dict | list):
+        for key, value in content.items() if isinstance(content, dict) else enumerate(content, 1):
+            yield from texts(value, f"{place}.{key}".lstrip("."))
+
+
 def problems(path: Path) -> Iterator[tuple[str, str]]:
     """Yield place and message for each problem of a file."""
     text = path.read_text(encoding="utf-8")
@@ -119,9 +153,13 @@ def problems(path: Path) -> Iterator[tuple[str, str]]:
         for number, cell in enumerate(json.loads(text)["cells"], 1):
             if cell["cell_type"] == "markdown":
                 yield from ((f"cell {number}, line {at}", x) for at, x in prose_problems("".join(cell["source"])))
+    elif path.suffix in (".toml", ".csv"):
+        content: Any = tomllib.loads(text) if path.suffix == ".toml" else list(csv.DictReader(text.splitlines()))
+        yield from ((place, x) for place, told in texts(content) for _, x in prose_problems(told))
+    elif path.suffix == ".py":
+        yield from ((str(at), told) for at, told in (*docstring_problems(text), *message_problems(text)))
     else:
-        check = docstring_problems if path.suffix == ".py" else prose_problems
-        yield from ((str(at), told) for at, told in check(text))
+        yield from ((str(at), told) for at, told in prose_problems(text))
 
 
 def main() -> None:

@@ -409,7 +409,7 @@ def simulate(
     Returns
     -------
     dict
-        Lists with one entry per job: `first_start`, `end_time` (both None for a job set aside), `attained` and `fair`
+        Lists with one entry per job: `first_start`, `end_time` (both None for an excluded job), `attained` and `fair`
         [GPU-s], `overhead` [s], `leases`, `preemptions`. `excluded_jobs`: indices of jobs that could never run.
         `grants`: `Grant`s in order of time, then of selection. `timeline[h][t]`: (attained, fair) of tenant t over
         [0, h hours], from hour 0 to the first whole hour at or after the last end. All numbers are Fractions.

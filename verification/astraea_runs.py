@@ -167,7 +167,7 @@ def check_jobs(reference: Reference, ours: list[str], theirs: pd.DataFrame) -> N
     """Raise `InputError` unless both are about the same jobs, each once and with all figures."""
     if not theirs.index.is_unique:
         twice = theirs.index[theirs.index.duplicated()][0]
-        raise InputError(f"{reference.output}: job {twice!r} stands there twice")
+        raise InputError(f"{reference.output}: job {twice!r} is listed twice")
     if theirs.isna().any(axis=None):
         raise InputError(f"{reference.output}: job {theirs.index[theirs.isna().any(axis=1)][0]!r} lacks a figure")
     missing = [j for j in ours if j not in theirs.index]
@@ -183,7 +183,7 @@ def released_rho(trace: Trace, result: Result, tick: float) -> FloatArray:
     """Fairness of each job as the released simulator counts it when the job has given its GPUs back."""
     assert result.grants is not None
     left = result.grants.groupby("job_id")["end"].max().loc[result.jobs["job_id"]].to_numpy()
-    run = trace._take(np.flatnonzero(np.isin(trace.job_id, result.jobs["job_id"])))  # without those set aside
+    run = trace._take(np.flatnonzero(np.isin(trace.job_id, result.jobs["job_id"])))  # without excluded ones
     return in_whole_rounds(run, result.jobs, left, result.gpus, tick)["rho_job"].to_numpy(dtype=np.float64)
 
 

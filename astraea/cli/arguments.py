@@ -125,7 +125,7 @@ reading = together(
     click.option("--columns", type=lambda text: named_columns(text), metavar="OURS=THEIRS,...",
                  help="columns of a CSV file, {astraea.traces.readers.tiresias_csv:NAMES}; for sacct -n, its --format"),
     click.option("--resource", default="gres/gpu", metavar="TRES", help="resource of a Slurm log: cpu, gres/gpu:a100"),
-    click.option("--strict", is_flag=True, help="stop at a row that cannot be read instead of setting it aside"),
+    click.option("--strict", is_flag=True, help="stop at a row that cannot be read instead of excluding it"),
 )  # fmt: skip
 """Options for reading a log: the arguments of `named_trace` besides the name."""
 

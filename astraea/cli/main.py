@@ -167,7 +167,7 @@ def leaderboard(sources: tuple[str, ...], nodes: int | None, gpus_per_node: int,
 @app.command(cls=args.Command, short_help="show statistics of a trace")
 @args.trace
 def describe(**reading: Any) -> None:
-    """Report what was read from a trace, what was set aside and why, and its statistics."""
+    """Report what was read from a trace, what was excluded and why, and its statistics."""
     from astraea.traces.describe import describe_text
     from astraea.traces.named import named_trace
 

@@ -50,7 +50,7 @@ def summary_text(figures: dict[str, Any], result: Result, trace: Trace) -> str:
     """Write the summary as a table."""
     about = result.provenance
     counted = Summary(
-        {"jobs": figures["jobs"], "set aside": figures["set_aside_jobs"] + figures["set_aside_by_reader"]}
+        {"jobs": figures["jobs"], "excluded": figures["set_aside_jobs"] + figures["set_aside_by_reader"]}
         | {f"  {reason}": number for reason, number in figures["excluded_jobs"].items()}
         | {key: figures[key] for key in ROWS}
     )
@@ -58,7 +58,7 @@ def summary_text(figures: dict[str, Any], result: Result, trace: Trace) -> str:
 
 
 def all_excluded_jobs(result: Result, trace: Trace) -> pd.DataFrame:
-    """List the jobs set aside by the reader, then those set aside before the run; what is unknown is missing."""
+    """List the jobs excluded by the reader, then those excluded before the run; what is unknown is missing."""
     listed = trace.excluded_jobs
     table = pd.concat([listed, result.excluded_jobs], ignore_index=True) if len(listed) else result.excluded_jobs
     columns = ["job_id", "tenant", "demand", "duration", "reason", "line", "detail"]

@@ -134,7 +134,7 @@ def split_off_impossible(
 ) -> tuple[Trace, pd.DataFrame]:
     """Return the jobs that some policy could run, and a table of those that none ever could, with the reason.
 
-    A gang larger than its tenant's whole quota can never run under static quotas. It is set aside under every policy in
+    A gang larger than its tenant's whole quota can never run under static quotas. It is excluded under every policy in
     the comparison, so that all run the same jobs. A policy without static quotas could run more (`Policy.largest`); for
     a comparison, give all policies the jobs that this function returns.
 

@@ -120,12 +120,12 @@ def describe(trace: Trace) -> pd.DataFrame:
 
 
 def exclusion_reasons(trace: Trace) -> pd.Series[int]:
-    """Count the rows set aside for each reason, most frequent first."""
+    """Count the excluded rows of each reason, most frequent first."""
     return trace.excluded_jobs["reason"].value_counts().sort_index().sort_values(ascending=False, kind="stable")
 
 
 def describe_text(trace: Trace) -> str:
-    """Format the output of `astraea describe`: what was read, what was set aside and why, the table."""
+    """Format the output of `astraea describe`: what was read, what was excluded and why, the table."""
     lines = [f"{trace.name}: {len(trace)} jobs of {len(trace.tenants)} tenants in {trace.span / DAY:.1f} days"]
     if trace.origin is not None:
         lines[0] += f" from {trace.origin}"

@@ -23,7 +23,7 @@ from astraea.traces.tree import Tree
 
 
 def no_excluded_jobs() -> pd.DataFrame:
-    """Return an empty table of jobs that were set aside."""
+    """Return an empty table of excluded jobs."""
     return pd.DataFrame(columns=["job_id", "reason"], dtype=object)
 
 

@@ -125,7 +125,7 @@ def from_trace(trace: Trace, throughputs: Throughputs, *, seed: int) -> Workload
 
     Its durations are taken for durations on V100s, a job type is drawn for each job, and tenants are the entities.
 
-    Set aside: jobs on more or other GPUs than any job type was measured on.
+    Excluded: jobs on more or other GPUs than any job type was measured on.
     """
     types = {int(size): _types(throughputs, int(size)) for size in np.unique(trace.demand)}
     is_measured = np.isin(trace.demand, [size for size, some in types.items() if some])

@@ -45,8 +45,8 @@ class Options:
         number(self.preemption_overhead, "preemption_overhead", least=0, most=1e9, expected=f"a time from {upto}")
         if self.preemption_overhead >= self.round_length:
             raise InputError(
-                f"preemption_overhead must be below round_length ({self.round_length:g} s), or a preempted job never "
-                f"gets on; got {self.preemption_overhead:g}"
+                f"preemption_overhead must be below round_length ({self.round_length:g} s), otherwise a preempted "
+                f"job makes no progress; got {self.preemption_overhead:g}"
             )
         whole_number(self.server_gpus, "server_gpus", 1)
         if self.until is not None:

@@ -106,7 +106,7 @@ def read_workload(path: str | Path, throughputs: Throughputs) -> Workload:
     weight. `SLO` (below 0: none) is a multiple of the time that the job takes alone on V100s, or on the fastest type if
     V100s cannot run it.
 
-    Set aside: jobs of 0 GPUs, and jobs whose type was never measured with that scale factor or runs on no accelerator
+    Excluded: jobs of 0 GPUs, and jobs whose type was never measured with that scale factor or runs on no accelerator
     with it.
 
     Raises

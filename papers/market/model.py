@@ -194,7 +194,7 @@ class Schedule:
     server: IntArray  # servers that it uses, shape (k,)
     workers: IntArray  # y on each of them, shape (k,)
     ps: IntArray  # z on each of them, shape (k,)
-    cost: float = 0.0  # c_jw + c_jp, what is paid for all slots together; 0 within the own share
+    cost: float = 0.0  # c_jw + c_jp, what is paid for all slots together; 0 within the tenant's share
     is_shared: bool = False  # whether it runs on unused resources of all tenants (J_2) and pays for them
     # f_j of the time since the beginning of its round (Definition 1); NaN where there are no rounds
     ideal: float = float("nan")

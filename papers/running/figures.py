@@ -87,7 +87,7 @@ def make_figures(
     one_of(scale, SCALES, "scale")
     began = time.perf_counter()
     if shown and (trace is None or scale == "small"):
-        raise InputError("only figures of a named trace, and not at the scale small, are put beside the synthetic ones")
+        raise InputError("--shown needs --trace and --scale paper")
     tasks = [task for task in _tasks(root, trace, scale, only, shown) if not shown or task.notebook.stem in SHOWN]
     stale = []
     for task in tasks:

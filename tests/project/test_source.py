@@ -108,6 +108,8 @@ def test_only_these_modules_hide_an_import_from_the_contract() -> None:
         ("prose", "| Who | asks? |\n| Who has | a lease |\n", [(2, "Who")]),
         ("prose", "Users who wait. Who waits? `who` $who$; who waits, waits", [(1, "who")]),
         ("docstring", '"""Whether."""\ndef f():\n    """Run.\n\n    It stands."""\n', [(1, "Whether"), (5, "stands")]),
+        ("message", 'raise Error(f"{x} hangs on {y:.3f}" " stands")\nprint("stands")\n', [(1, "hangs"), (1, "stands")]),
+        ("message", 'f(help="it " "hangs on", told="hangs on")\n\nf(short_help=f"hangs {on}")\n', [(1, "hangs")]),
         ("docstring", 'N = 1\n"""What it is."""\nx = "What it is."\n', [(2, "What")]),
     ],
 )

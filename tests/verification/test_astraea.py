@@ -80,7 +80,7 @@ def test_a_difference_is_named_and_is_an_exit_code(
             changed(lambda t: pd.concat([t, t.head(1).assign(job_id=99)])),
             "41 jobs where w.input.csv.gz gives 40; the first that differs is '99'",
         ),
-        (changed(lambda t: pd.concat([t, t.head(1)])), "job '0' stands there twice"),
+        (changed(lambda t: pd.concat([t, t.head(1)])), "job '0' is listed twice"),
         (changed(lambda t: t.assign(end_time=t["end_time"].where(t["job_id"] != 5))), "job '5' lacks a figure"),
     ],
 )

@@ -73,7 +73,7 @@ def read_trace(
         The resource of a Slurm log that counts as GPUs: ``gres/gpu``, ``gres/gpu:a100``, ``cpu``, ``node``,
         ``billing`` or any other countable resource of `AllocTRES`.
     strict : bool, optional
-        If true, the first row that cannot be read is an error; otherwise such rows are set aside (`Trace.unreadable`).
+        If true, the first row that cannot be read is an error; otherwise such rows are excluded (`Trace.unreadable`).
         For ``helios``, ``philly`` and ``gavel`` it is always an error.
 
     Raises

@@ -59,7 +59,7 @@ def read_columns(path: Path, known: Sequence[str], source: str) -> tuple[Table, 
 
 
 def read_gavel(path: Path, tenant: str, several: bool, speeds: dict[tuple[str, int], float]) -> Rows:
-    """Read one file, possibly one of `several`; jobs that ask for 0 GPUs or have no throughput are set aside."""
+    """Read one file, possibly one of `several`; jobs that ask for 0 GPUs or have no throughput are excluded."""
     table, columns = read_columns(path, [job_type for job_type, _ in speeds], "the throughputs table")
     types, demand, submit = columns["job_type"], columns["demand"], columns["submit_time"]
     speed = np.array([speeds.get((t, int(d)), np.nan) for t, d in zip(types, demand, strict=True)])

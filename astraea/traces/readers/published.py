@@ -1,6 +1,6 @@
 """Readers of public cluster logs, each with its own format: Acme, MIT SuperCloud, Kestrel, and Alibaba's spot GPUs.
 
-Times become seconds from the first submission; dates are in UTC. Set aside: CPU jobs, jobs that never started or ended,
+Times become seconds from the first submission; dates are in UTC. Excluded: CPU jobs, jobs that never started or ended,
 jobs whose times contradict each other, and earlier runs of requeued jobs.
 
 Sources: the READMEs of InternLM/AcmeTrace, MIT-AI-Accelerator/MIT-Supercloud-Dataset and alibaba/clusterdata
@@ -101,7 +101,7 @@ def read_kestrel(path: Path, strict: bool) -> Rows:
     except (OSError, ValueError) as err:
         raise InputError(f"{path}: not the Parquet files of Kestrel ({' '.join(str(err).split())[:200]})") from None
     given = jobs["gpus_requested"].fillna(0).replace("", 0)
-    uses = ~(pd.to_numeric(given, errors="coerce") <= 0).to_numpy()  # not a number counts too: it is set aside
+    uses = ~(pd.to_numeric(given, errors="coerce") <= 0).to_numpy()  # not a number counts too: it is excluded
     texts = {c: _texts(jobs.loc[uses, c]) for c in KESTREL}
     table = Table(path, texts, np.flatnonzero(uses) + 1, strict, row="row {}")
     times = [_dates(table, f"{c}_time") for c in ("submit", "start", "end")]

@@ -1,4 +1,4 @@
-"""Rows that a reader makes from a file, each a job or set aside with a reason, and the trace of them."""
+"""Rows that a reader makes from a file, each a job or excluded with a reason, and the trace of them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Rows(NamedTuple):
     """Result of a reader: columns of `Trace.from_frame` with `reason` (empty for a job), and the places.
 
     Other columns are those of `Trace.excluded_jobs`. `origin`, `recorded` and `details` are as in `Trace`. `id_column`
-    is the source's name of `job_id`, and `aside` are the columns kept for rows that are set aside. `unreadable` are
-    further rows set aside: lines that are not rows.
+    is the source's name of `job_id`, and `aside` are the columns kept for excluded rows. `unreadable` are
+    further excluded rows: lines that are not rows.
     """
 
     frame: pd.DataFrame
@@ -46,7 +46,7 @@ def frame(columns: dict[str, Any]) -> pd.DataFrame:
 
 
 def reasons(n: int, *rules: tuple[Any, str]) -> TextArray:
-    """Return why each row is set aside: the first rule that is true for it, ``""`` for a job."""
+    """Return why each row is excluded: the first rule that is true for it, ``""`` for a job."""
     out = np.full(n, "", dtype=object)
     for applies, reason in reversed(rules):
         out[np.asarray(applies)] = reason
@@ -67,7 +67,7 @@ def faults_of(faults: Faults, lines: npt.NDArray[np.int64]) -> tuple[TextArray, 
 
 
 def rows_of(table: Table, columns: dict[str, Any], **more: Any) -> Rows:
-    """Make the rows of a table; rows with faults are set aside."""
+    """Make the rows of a table; rows with faults are excluded."""
     reason, detail, rest = faults_of(table.faults, table.lines)
     made = frame(columns)
     made["line"], made["detail"] = table.lines, pd.Series(detail, dtype=object)

@@ -3,7 +3,7 @@
 The format's processors count as the GPUs of a gang: those that a job was given, or if unknown those that it asked for.
 Lines of 21 numbers (MetaCentrum and Frontier, as archived by the workshop JSSPP) give the GPUs themselves: the first of
 the three extra numbers, field 18 if counted from 0. The tenant is the group, unless another is chosen. A job that never
-ran, or has no processors, is set aside.
+ran, or has no processors, is excluded.
 
 Source: Chapin et al., "Benchmarks and Standards for the Evaluation of Parallel Job Schedulers" (JSSPP 1999); the
 archive's page "The Standard Workload Format".

@@ -151,7 +151,7 @@ function pause() {
 
 function play() {
   if (state.frame === LAST) state.frame = 0;
-  const speed = Number(at("speed").value); // frames a second; who wants less motion gets one step a second, as far
+  const speed = Number(at("speed").value); // frames a second; readers who want less motion see one step a second, as far
   clearInterval(state.timer);
   state.timer = calm.matches ? setInterval(move, 1000, speed) : setInterval(move, 1000 / speed, 1);
   at("play").textContent = "Pause";

@@ -25,8 +25,8 @@ JOB: Final = 2
 FASTER: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
 """Speeds of that job on the V100; on the K80 it is 1."""
 
-TYPES: Final = ("#0072B2", "#BBBBBB")
-"""Colours of the V100 and the K80."""
+TYPES: Final = ("#004488", "#DDAA33")
+"""Colours of the V100 and the K80, as in `pictures.TYPES`."""
 
 QUEUE_RATES: Final = {"below the knee of LAS": 0.3, "beyond it": 0.43}
 """Jobs an hour on 3 GPUs of each type, by what they are to LAS."""

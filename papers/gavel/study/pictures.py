@@ -16,8 +16,8 @@ from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import BEHIND, look, name_axis
 from papers.gavel.study.gains import Factor, draw_ratios, gain, over_rate, room
 
-TYPES: Final = (("#0072B2", "o"), ("#E69F00", "s"), ("#009E73", "D"))
-"""Colours and marks of the accelerator types, from new to old."""
+TYPES: Final = (("#004488", "o"), ("#BB5566", "s"), ("#DDAA33", "D"))
+"""Colours and marks of the accelerator types, from new to old; no scheduler has these colours."""
 
 
 def over_load(
@@ -186,12 +186,12 @@ def physical_cluster(table: pd.DataFrame) -> Figure:
 
 
 def colocation(table: pd.DataFrame) -> Figure:
-    """Fig 15: a table of `tables.colocation`; jobs that do not fit on one GPU together are orange."""
+    """Fig 15: a table of `tables.colocation`; pink are jobs that do not fit on one GPU together."""
     fig, ax = charts.panels(width=7.0, height=5.2)
     charts.heatmap(table, "beside", "job", "normalized", ax, is_part=True)
     ax.grid(visible=False)
-    ax.set_facecolor("#D55E00")
-    ax.plot([], [], "s", color="#D55E00", label="dotted: do not fit into the memory of one GPU")
+    ax.set_facecolor("#EE99AA")
+    ax.plot([], [], "s", color="#EE99AA", label="dotted: do not fit into the memory of one GPU")
     ax.set_xticks(np.arange(table["beside"].nunique()) + 0.5, table["beside"].unique(), rotation=90, fontsize=6)
     ax.set_yticks(np.arange(table["job"].nunique()) + 0.5, table["job"].unique(), fontsize=6)
     charts.legend(fig, headline="How fast is a job beside another on one P100, over its speed alone?")

@@ -19,8 +19,8 @@ from papers.gavel.study.gains import room
 from papers.gavel.study.pictures import TYPES
 from papers.gavel.study.policies import WEIGHTS_OF_FOUR
 
-HUES: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
-"""Colours of the entities, in order; their jobs become lighter one after another."""
+HUES: Final = ("#004488", "#BB5566", "#DDAA33", "#6699CC", "#997700", "#666666")
+"""Colours of the entities, in order; their jobs become lighter one after another. No scheduler has them."""
 
 LIGHTER: Final = 0.12
 """Step towards white from one job to the next, for six jobs."""

@@ -82,7 +82,7 @@ def exhibits_table() -> pd.DataFrame:
         (proof, "tenant 1 with both jobs", gains(planned(one)).iloc[0], "it reports D = 1, M = 3 for D = 3, M = 1",
          gains(narrow).iloc[0]),
         ("sharing incentive", f"{what}, alone", alone[0], "together", together[0]),
-        ("sharing incentive", f"{what}, alone", alone[0], "together, without prices in the own share", repaired[0]),
+        ("sharing incentive", f"{what}, alone", alone[0], "together, without prices in its own share", repaired[0]),
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=["theorem", "what", "gain", "other", "gain_other"])
 
@@ -100,7 +100,7 @@ def properties_grid(trace: str = "philly", scale: str = "paper") -> Grid:
 def properties_table(scale: str = "paper") -> pd.DataFrame:
     """Try every property of §4.5 on the same random markets.
 
-    Columns property, instances, violations, repaired (fails without prices in the own share), counter_example: the
+    Columns property, instances, violations, repaired (fails without prices in tenants' shares), counter_example: the
     first with fewest jobs and tenants, in words.
     """
     instances = at_scale(MARKET_SCALES, scale).instances

@@ -138,7 +138,7 @@ def _earlier(market: Market, s: Schedule) -> Iterator[Schedule]:
 def counter_examples(first: int, last: int) -> pd.DataFrame:
     """Search the markets of seeds `first` to `last` - 1.
 
-    A row for each market and property that fails in it, by the paper's algorithm or without prices in the own share;
+    A row for each market and property that fails in it, by the paper's algorithm or without prices in tenants' shares;
     columns property, is_own_priced, jobs, tenants, seed, counter_example.
     """
     rows = []

@@ -44,7 +44,7 @@ def themis(
     """
     wanting = worst_first(arbiter)
     n = number_of_bidders(len(wanting), f)
-    agents = sorted(wanting[:n], key=lambda agent: agent.index)  # so that ties do not hang on what is reported
+    agents = sorted(wanting[:n], key=lambda agent: agent.index)  # so that ties do not depend on what is reported
     bids, rows = zip(*[(make_bid or bid)(arbiter, agent) for agent in agents], strict=True)
     outcome = auction(bids, arbiter.room())
     won = zip(agents, rows, outcome.row.tolist(), outcome.kept.tolist(), strict=True)

@@ -243,7 +243,7 @@ def test_three_sums_in_one_go_are_those_of_three(seed: int) -> None:
     [
         ({"round_length": 0}, "round_length must be a time above 0 and up to 1e9 s, got 0"),
         ({"solve_interval": -1}, "solve_interval must be a time from 0 and up to 1e9 s, got -1"),
-        ({"round_length": 5}, "preemption_overhead must be below round_length (5 s), or a preempted job never gets on"),
+        ({"round_length": 5}, "preemption_overhead must be below round_length (5 s), otherwise a preempted job"),
         ({"server_gpus": 0}, "server_gpus must be a whole number of at least 1, got 0"),
         ({"until": 0}, "until must be a whole number of at least 1, got 0"),
     ],

@@ -182,7 +182,7 @@ def test_own_shares_and_the_job_that_pays() -> None:
     start, end, workers, ps, _, is_central, income = chosen(r, J21, 1)
     # "any server" of line 7: the text takes s2; s1 is free again and as good
     assert (start, end, workers, ps, is_central, income) == (2, 4, 2, 1, True, 92.0)
-    # §4.3 says that the own share is not enough for j12; two workers of one server do it in three slots
+    # §4.3 says that its own share is not enough for j12; two workers of one server do it in three slots
     assert chosen(r, J12, 0) == (1, 4, 2, 1, S2, True, 89.0)  # 92 - 3 for the one slot that has a price
     occupy(r, 2, 4, 1, np.array([0, 2, 0, 0]), np.array([0, 1, 0, 0]))
     assert min_cost_d(r, 0, 4, 3, 3, EXAMPLE.ps_needed(3)) == (S3, 1)

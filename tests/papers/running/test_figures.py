@@ -154,8 +154,8 @@ def test_changed_data_runs_again(tmp_path: Path, runs: list[str]) -> None:
         ({"only": "99"}, "there is no notebook 99"),
         ({"trace": "no-such-trace"}, "no-such-trace: no such file or folder"),
         ({"only": "02"}, r"02_x\.ipynb: not a notebook that can be read"),
-        ({"shown": True}, "only figures of a named trace, and not at the scale small, are put beside the synthetic"),
-        ({"shown": True, "trace": "w2", "scale": "small"}, "only figures of a named trace, and not at the scale small"),
+        ({"shown": True}, "--shown needs --trace and --scale paper"),
+        ({"shown": True, "trace": "w2", "scale": "small"}, "--shown needs --trace and --scale paper"),
     ],
 )
 def test_bad_arguments(tmp_path: Path, options: dict[str, object], says: str) -> None:

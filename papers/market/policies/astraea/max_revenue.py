@@ -82,11 +82,11 @@ def max_ideal_revenue(
 
     Each job comes with its ideal revenue at each time since the beginning of the round, shape (D + 1,). It leaves with
     its schedule, in slots since then, and the cost of workers and parameter servers in each slot at the posted prices,
-    shape (2, slots). Resources within the own share are free (§3.2).
+    shape (2, slots). Resources within the tenant's share are free (§3.2).
 
     With `is_shared` jobs may use what all tenants leave unused, instead of their tenant's own share. With a_w(t) = 0,
-    max{q - used, a_w(t)} of lines 4 and 8 is the own share; afterwards a_w(t) is never the smaller of the two. Without
-    `is_priced` the choice among schedules goes by ideal revenue alone, not by the posted prices.
+    max{q - used, a_w(t)} of lines 4 and 8 is the tenant's share; afterwards a_w(t) is never the smaller of the two.
+    Without `is_priced` the choice among schedules goes by ideal revenue alone, not by the posted prices.
     """
     seen = r if is_priced else r._replace(sums=np.zeros_like(r.sums))
     out = []
