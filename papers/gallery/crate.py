@@ -1,4 +1,4 @@
-"""The gallery as a research object: which notebook made each file, from which traces and which code.
+"""The gallery as a research object: what made each file, from which traces and which code.
 
 The form is RO-Crate 1.3: <https://w3id.org/ro/crate/1.3>.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import mimetypes
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -23,7 +24,8 @@ from astraea.traces.named import FETCHED
 from astraea.traces.sources import SOURCES
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
-from papers.gallery.captions import EVERY, OWN_WORKLOADS, Entry
+from papers.gallery.captions import EVERY, OWN_WORKLOADS
+from papers.notebook_cells import code_of, read
 
 NAME: Final = "ro-crate-metadata.json"
 """File with the metadata, beside the pages."""
@@ -31,43 +33,56 @@ NAME: Final = "ro-crate-metadata.json"
 LICENCE: Final = "https://creativecommons.org/licenses/by/4.0/"
 """Licence of the figures and their text."""
 
+COMMANDS: Final = {"made": "make real", "verification": "make verify"}
+"""First word of a file's name -> command that writes it; what no notebook writes otherwise is the gallery's own."""
+
 _FORMS: Final = {".md": "text/markdown", ".csv": "text/csv"}
 
 
 def write_crate(folder: Path, command: str, scale: str) -> Path:
     """Describe every file of a finished gallery in its ``ro-crate-metadata.json``, and return the path of that file.
 
-    Each file has its size and SHA-256; each notebook is an action with the code and the traces that it used, and with
-    the files that it wrote. The date and the commit are those of the checkout's last commit, where there is one.
+    Each file has its size and SHA-256. Each notebook is an action with the code and the traces that it used, and with
+    the files that it wrote; so is each command that writes other files. Code is identified by a digest, because no file
+    can contain the hash of its own commit, and earlier commits may be rewritten. The date is that of the last change.
     """
     crate = ROCrate()
-    commit, date = _last_commit()
     crate.name = "Figures, tables and verdicts of Astraea"
     crate.description = (
         f"What `{command}` writes at the scale `{scale}`: figures of papers on fair schedulers for GPU clusters, made "
         "anew, with the numbers behind them and a verdict on each published statement."
     )
-    crate.datePublished = date
+    crate.datePublished = _changed()
     crate.license = _add(crate, LICENCE, "CreativeWork", "CC BY 4.0", description="Licence of text and figures.")
     people = _add(crate, "#contributors", "Organization", "The Astraea contributors", url=_url(folder, "CITATION.cff"))
     crate.creator = crate.publisher = people
     code = _add(
         crate, "#astraea", "SoftwareApplication", "Astraea", version=astraea.__version__,
         url=_url(folder, "README.md"), description="Simulator, schedulers and the papers' experiments.",
-        **({"identifier": commit} if commit else {}),
     )  # fmt: skip
     written = [path for path in sorted(folder.iterdir()) if path.is_file() and path.name != NAME]
     files = {path.name: _file(crate, path) for path in written}
+    made = set[Path]()
+
+    def act(by: str, about: str, used: list[ContextEntity], results: list[Path]) -> None:
+        id = f"#run-{re.sub(r'[^A-Za-z0-9_]+', '-', by.removeprefix('notebook '))}"
+        action = _add(crate, id, "CreateAction", f"Run {by}", instrument=used[1] if used[1:] else used[0],
+                      description=about, object=used)  # fmt: skip
+        action["result"] = [files[path.name] for path in results]
+        crate.root_dataset.append_to("mentions", action)
+        made.update(results)
+
     for name in sorted({entry.notebook for entry in EVERY if entry.notebook}):
         entries = [entry for entry in EVERY if entry.notebook == name]
-        results = [path for path in written if any(entry.has(path.stem.partition("_")[0]) for entry in entries)]
+        results = [path for path in written if any(entry.has(_figure(path)) for entry in entries)]
         if results:
             traces = [_trace(crate, folder, trace) for trace in _traces(name, results)]
-            used = [code, _notebook(crate, folder, name), *traces]
-            action = _add(crate, f"#run-{name}", "CreateAction", f"Run notebook {name}", instrument=used[1],
-                          description=_about(entries), object=used)  # fmt: skip
-            action["result"] = [files[path.name] for path in results]
-            crate.root_dataset.append_to("mentions", action)
+            about = "; ".join(entry.title for entry in entries)
+            act(f"notebook {name}", about, [code, _notebook(crate, folder, name), *traces], results)
+    others = [path for path in written if path not in made]
+    for by in dict.fromkeys(COMMANDS.get(_figure(path), command) for path in others):
+        results = [path for path in others if COMMANDS.get(_figure(path), command) == by]
+        act(by, "Pages and tables that no notebook writes", [code], results)
     crate.metadata.write(folder)
     return folder / NAME
 
@@ -92,15 +107,15 @@ def _title(path: Path) -> str:
     return f"{titles[0]}{f', {trace}' if trace else ''}" if titles else path.stem
 
 
-def _about(entries: Sequence[Entry]) -> str:
-    return "; ".join(entry.title for entry in entries)
+def _figure(path: Path) -> str:
+    return path.stem.partition("_")[0]
 
 
 def _notebook(crate: ROCrate, folder: Path, name: str) -> ContextEntity:
     path = f"notebooks/{name}.ipynb"
-    digest = sha256((ROOT / path).read_bytes()).hexdigest()
-    return _add(crate, f"#{path}", "SoftwareApplication", path, sha256=digest, version=astraea.__version__,
-                url=_url(folder, path))  # fmt: skip
+    about = "The identifier is the SHA-256 of the code of its cells and all that it can reach, without comments."
+    return _add(crate, f"#{path}", "SoftwareApplication", path, version=astraea.__version__, description=about,
+                identifier=f"sha256:{code_of(read(ROOT / path)).digest}", url=_url(folder, path))  # fmt: skip
 
 
 def _url(folder: Path, path: str) -> str:
@@ -127,11 +142,13 @@ def _trace(crate: ROCrate, folder: Path, trace: str) -> ContextEntity:
     return _add(crate, f"#trace-{trace}", "Dataset", trace, description=about, **digest)
 
 
-def _last_commit() -> tuple[str, datetime]:
-    """Return the hash and date of the last commit; an empty hash and today's date where there is no repository."""
-    asked = ["git", "-C", str(ROOT), "log", "-1", "--format=%H %cI"]
+def _changed() -> datetime:
+    """Return when code or notebooks were last changed, by their author; today where there is no repository."""
+    asked = ["git", "-C", str(ROOT), "log", "-1", "--format=%aI", "--", "astraea", "papers", "notebooks"]
     try:
-        told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+        told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
-        return "", datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return told[0], datetime.fromisoformat(told[1]).astimezone(UTC)
+        told = ""
+    if not told:
+        return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return datetime.fromisoformat(told).astimezone(UTC)

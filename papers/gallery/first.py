@@ -49,7 +49,7 @@ def _headline(made: Made) -> list[str]:
     note = (
         f"**Our Venus is synthetic**, because the authors' two weeks are not published. Values are means of "
         f"{len(seeds('venus', made.scale))} seeds, with the lowest and the highest in brackets; the lowest of a column "
-        "is bold. The picture has this share on six traces. Philly is synthetic too; four are recorded, with one run each:"
+        "is bold. The picture has this share on six traces. Philly is synthetic too; four are recorded, one run each:"
     )
     papers = ", ".join(f"[{paper.title}]({paper.key}.md)" for paper in PAPERS)
     about = (

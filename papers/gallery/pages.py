@@ -177,8 +177,9 @@ def _more(made: Made) -> dict[str, list[str]]:
             "another one is not counted. Workloads that are cut from one log count once, with the worst of their "
             f"verdicts. The rules are in {rules}. {_frozen(made)}", "",
             "Three kinds of checks cannot fail: statistics that the synthetic traces are made to have, worked "
-            "examples, and statements that are true by construction. Of the statistics one is met in direction only. A check "
-            "is not decided if a scheduler that it names cannot run: AlloX needs earlier jobs, which ITP does not have.", "",
+            "examples, and statements that are true by construction. Of the statistics one is met in direction only. "
+            "A check is not decided if a scheduler that it names cannot run: AlloX needs earlier jobs, and ITP has "
+            "none.", "",
             *(line for text in IN_TWO_READINGS.values() for line in (text, "")),
         ],
         "made": [

@@ -34,6 +34,7 @@ from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
 from papers.gallery.crate import write_crate
 from papers.gallery.pages import write_gallery
+from papers.notebook_cells import code_of, read
 from papers.running import notebooks
 from papers.running.grids import GRIDS
 from papers.running.notebooks import Outcome
@@ -119,8 +120,8 @@ def make_figures(
 
 def code(root: Path) -> str:
     """Return the digest of the code that decides these figures: the cells of the notebooks, and what they can reach."""
-    cells = (notebooks.read(root / "notebooks" / f"{name}.ipynb") for name in SHOWN)
-    return sha256(" ".join(notebooks.code_of(found).digest for found in cells).encode()).hexdigest()
+    cells = (read(root / "notebooks" / f"{name}.ipynb") for name in SHOWN)
+    return sha256(" ".join(code_of(found).digest for found in cells).encode()).hexdigest()
 
 
 def write_record(path: Path, root: Path, trace: str, files: Mapping[str, str]) -> None:
@@ -145,7 +146,7 @@ def _tasks(root: Path, trace: str | None, scale: str, only: str | None, shown: b
     build = root / "build" / label
     target = root / "figures" if shown or (trace is None and scale != "small") else build / "figures"
     for path in chosen:
-        notebook = notebooks.read(path)
+        notebook = read(path)
         names = notebooks.parameter_names(notebook)
         traces = SYNTHETIC if trace is None else (trace,)
         for one in (traces if path.stem not in ONCE else traces[:1]) if "TRACE" in names else ("",):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 import re
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from astraea.core import source
-from astraea.core.errors import InputError
+from papers.notebook_cells import Cell, code_of, read
 
 
 class Outcome(NamedTuple):
@@ -23,31 +22,6 @@ class Outcome(NamedTuple):
     executed: Path
     seconds: float
     error: str = ""
-
-
-class Cell(NamedTuple):
-    """A cell as far as it decides something."""
-
-    cell_type: str
-    source: str
-    tags: tuple[str, ...]
-
-
-def read(path: Path) -> tuple[Cell, ...]:
-    """Read the cells of a notebook of version 4; `InputError` if it is none.
-
-    nbformat does that too, but takes a second to import.
-    """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if content["nbformat"] != 4:
-            raise ValueError(f"version {content['nbformat']} instead of 4")
-        return tuple(
-            Cell(cell["cell_type"], "".join(cell["source"]), tuple(cell["metadata"].get("tags", ())))
-            for cell in content["cells"]
-        )
-    except (OSError, UnicodeDecodeError, ValueError, LookupError, TypeError, AttributeError) as err:
-        raise InputError(f"{path}: not a notebook that can be read ({str(err).splitlines()[0]})") from None
 
 
 def parameter_names(cells: Iterable[Cell]) -> tuple[str, ...]:
@@ -76,12 +50,6 @@ def digest(cells: Iterable[Cell], parameters: Mapping[str, Any], files: Iterable
             with path.open("rb") as file:
                 h.update(hashlib.file_digest(file, "sha256").digest())
     return h.hexdigest()
-
-
-def code_of(cells: Iterable[Cell]) -> source.Source:
-    """Return what the code of a notebook computes with; its magic commands are left out."""
-    lines = (line for cell in cells if cell.cell_type == "code" for line in (*cell.source.splitlines(), ""))
-    return source.of_text("\n".join(line for line in lines if not line.startswith(("%", "!"))))
 
 
 def run(notebook: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:

@@ -26,6 +26,7 @@ from astraea.experiments.grid import run_grid
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Call, Run, Work
 from papers.market.study.example import worked_example
+from papers.notebook_cells import read
 from papers.running import figures, notebooks
 from papers.running.grids import GRIDS
 
@@ -118,7 +119,7 @@ def told(functions: list[str]) -> dict[str, str]:
         found[name] = keys.code(getattr(importlib.import_module(module), function))
     found["made"] = figures.code(root)
     for path in sorted((root / "notebooks").glob("*.ipynb")):
-        found[path.name] = notebooks.digest(notebooks.read(path), {}, [], root)
+        found[path.name] = notebooks.digest(read(path), {}, [], root)
     return found
 
 

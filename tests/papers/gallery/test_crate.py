@@ -17,6 +17,7 @@ from rocrate_validator.utils.http import HttpRequester
 
 import astraea
 from papers.gallery.crate import NAME, write_crate
+from papers.notebook_cells import code_of, read
 
 FIGURES = ROOT / "figures"
 CONTEXT = "https://w3id.org/ro/crate/1.3/context"
@@ -24,6 +25,10 @@ CONTEXT = "https://w3id.org/ro/crate/1.3/context"
 
 def described(folder: Path) -> dict[str, dict[str, Any]]:
     return {one["@id"]: one for one in json.loads((folder / NAME).read_text(encoding="utf-8"))["@graph"]}
+
+
+def actions(graph: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    return [one for one in graph.values() if one["@type"] == "CreateAction"]
 
 
 @pytest.fixture
@@ -49,6 +54,16 @@ def test_committed_metadata_has_every_file_as_it_is() -> None:
     assert graph["#astraea"]["version"] == astraea.__version__
     outside = [one["url"] for one in graph.values() if one.get("url", "").startswith("../")]
     assert len(outside) > 20 and all((FIGURES / url).is_file() for url in outside)
+    assert {one["@id"] for act in actions(graph) for one in act["result"]} == parts
+
+
+def test_committed_metadata_name_the_code_of_this_checkout() -> None:
+    graph = described(FIGURES)
+    found = {id.lstrip("#"): one["identifier"] for id, one in graph.items() if id.startswith("#notebooks/")}
+    assert found == {path: f"sha256:{code_of(read(ROOT / path)).digest}" for path in found}, "run make figures"
+    assert {f"#{path}" for path in found} == {act["instrument"]["@id"] for act in actions(graph)} - {"#astraea"}
+    generator = sha256((ROOT / "papers" / "ye2022" / "generator.toml").read_bytes()).hexdigest()
+    assert graph["#trace-venus"]["sha256"] == graph["#trace-philly"]["sha256"] == generator
 
 
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")  # within the validator
@@ -62,6 +77,8 @@ def test_validator_accepts_it(tmp_path: Path, offline: None) -> None:
         "#astraea", "#notebooks/05_efficiency.ipynb", "#trace-venus", "#trace-w2"
     }  # fmt: skip
     assert {one["@id"] for one in run["result"]} == {"fig13_venus.csv", "fig13_venus.png", "fig13_w2.csv"}
+    others = {act["name"]: [one["@id"] for one in act["result"]] for act in actions(graph)}
+    assert (others["Run make figures"], others["Run make real"]) == (["README.md"], ["made_w2.json"])
     settings = services.ValidationSettings(
         rocrate_uri=str(tmp_path), profile_identifier="ro-crate-1.3", requirement_severity=services.Severity.REQUIRED
     )

@@ -18,6 +18,7 @@ from astraea.core import source
 from astraea.core.errors import InputError
 from astraea.experiments.parallel import computing
 from astraea.plots.files import VARIABLE
+from papers.notebook_cells import code_of, read
 from papers.running import figures, notebooks
 from papers.running.figures import code, make_figures, write_record
 from papers.ye2022.evaluation import load_workload
@@ -167,13 +168,13 @@ def test_bad_arguments(tmp_path: Path, options: dict[str, object], says: str) ->
 def test_what_decides_the_outputs_of_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def digest(cell: str) -> str:
         write(tmp_path / "a.ipynb", cell)
-        return notebooks.digest(notebooks.read(tmp_path / "a.ipynb"), {}, [], tmp_path)
+        return notebooks.digest(read(tmp_path / "a.ipynb"), {}, [], tmp_path)
 
     cell = "%matplotlib inline\nfrom astraea.plots import style\nstyle"
     before = digest(cell)
     assert digest(cell) == before
     assert digest(f"{cell}  # a comment, which a reader of the executed notebook sees") != before
-    looks = {path.name for path in notebooks.code_of(notebooks.read(tmp_path / "a.ipynb")).files}
+    looks = {path.name for path in code_of(read(tmp_path / "a.ipynb")).files}
     assert {"style.py", "looks.toml", "astraea.mplstyle"} <= looks
     assert not {"figures.py", "main.py", "ye2022.toml"} & looks
     (tmp_path / "data").mkdir()
