@@ -66,9 +66,10 @@ def main() -> int:
         print(f"release: {problem}", file=sys.stderr)
     if found:
         return 1
-    print(f"dist/ holds {wheel.name} and {sdist.name}, both checked. Next:")
+    print(f"dist/ holds {wheel.name} and {sdist.name}, both checked.")
+    print("Next, when the workflows tests and nightly are green for this commit:")
     print(f"  git tag -a v{version} -m 'Astraea {version}'")
-    print(f"  git push origin v{version}    # the workflow release.yml builds it again and publishes it")
+    print(f"  git push origin v{version}    # the workflow release.yml builds and tests it again, and publishes it")
     return 0
 
 

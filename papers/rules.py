@@ -3,6 +3,9 @@
 A rule is a public function of such a module. It takes a `Source` and the parameters that the paper's `claims.toml`
 gives by name, returns `Judged`, and raises `Missing`. Its docstring defines "holds" and "holds in direction", or names
 a relation that `judging` grades; anything else does not hold.
+
+A rule that one statement alone uses is a function, too, and not an expression in `claims.toml`. So it has a docstring,
+types and tests like the others, and the hash of the rules covers it without its comments.
 """
 
 from __future__ import annotations

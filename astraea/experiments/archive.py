@@ -1,8 +1,9 @@
 """The kept part of a run's result as the bytes of one file; values, types and provenance are restored exactly.
 
-It is one file and not a folder, because a single `os.replace` publishes a file, even over an older one. Any zip tool
-opens it. ``seconds.json`` is the only member that differs between two equal runs. The archive's comment is the SHA-256
-of all bytes before it, so that any change is noticed.
+It is one file and not a folder, because a single `os.replace` publishes a file, even over an older one. It is not
+Parquet, because an installation without extras has no library for that; any zip tool opens it. ``seconds.json`` is the
+only member that differs between two equal runs. The archive's comment is the SHA-256 of all bytes before it, so that
+any change is noticed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""One thing to compute: its arguments, its name in messages and tables, and its cache key."""
+"""One thing to compute: its arguments, its name in messages and tables, and its cache key.
+
+`Run` is a simulation of the cluster, and `Call` is anything else. Both are here, because grids and cache take both and
+prepare the policies of the first. To import `Call` is therefore to import the cluster, which is in no key of a `Call`.
+"""
 
 from __future__ import annotations
 
