@@ -25,6 +25,7 @@ script.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import logging
 import math
@@ -307,6 +308,7 @@ class Saves:
         """End the program, together with the other ranks and after all of them have saved."""
         if leaves:
             self._agreed()
+            atexit.register(_leave_groups)
             log.info("%s: leaving after step %d", self.folder, self.done)
             raise SystemExit(_LEFT)
 
@@ -483,6 +485,12 @@ def _distributed() -> Any:
     distributed = sys.modules.get("torch.distributed")
     uses = distributed is not None and distributed.is_available() and distributed.is_initialized()
     return distributed if uses else None
+
+
+def _leave_groups() -> None:
+    """Destroy the groups of `torch.distributed`, ours and the script's, whose threads must not outlive Python."""
+    if (distributed := _distributed()) is not None:
+        distributed.destroy_process_group()
 
 
 def _end_of_job(job: str) -> float:
