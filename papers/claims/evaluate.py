@@ -70,7 +70,7 @@ REPEATED: Final = "repeated"
 """Kind of a check that is not counted, as it follows from others: the column `repeats` of `claims.csv` says which."""
 
 _EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "close to", "exists")
-_PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the other Astraea", "themis.": "Themis"}
+_PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the market", "themis.": "Themis"}
 """The papers, by the beginning of their statements' identifiers."""
 
 _IN_FULL: Final = {

@@ -58,7 +58,7 @@ IN_TWO_READINGS: Final = {
         "*(4 of 7 tested)* behind a value means that the reading has four of the seven schedulers."
     ),
     MARKETS: (
-        "In the reading *as §5.1 says*, a job of the other Astraea has 20 to 50 chunks of data, and total revenue is "
+        "In the reading *as §5.1 says*, a job of the market has 20 to 50 chunks of data, and total revenue is "
         "far below 0. In the reading *as here*, it has as many chunks as it requested GPUs in the trace."
     ),
 }
@@ -111,7 +111,8 @@ def _page(made: Made, key: str, figures: list[Shown], beside: Path | None) -> li
     lines += ["", *(folded("What the readings are, how sure the verdicts are", below) if below else [])]
     if beside:
         words = published.in_words([beside.with_suffix(".csv")])
-        text = alt(f"Every published value of {title} beside ours", words.replace("*", ""))
+        named = title.replace("The ", "the ")
+        text = alt(f"Every published value of {named} beside ours", words.replace("*", ""))
         marks = published.meaning(beside.with_suffix(".csv"))
         lines += [f"{words} {marks}", "", thumbnail(beside, text, 800), "", files([beside], []), ""]
     links = [f"- [{figure.entry.title}](#{figure.entry.id})" for figure in figures]

@@ -150,7 +150,7 @@ def test_the_readings_of_the_market_are_judged_counted_and_explained(tmp_path: P
     found = evaluate.evaluate(tmp_path, r"wang\.f13\.util")
     assert dict(zip(found["reading"], found["verdict"], strict=True)) == {SECTION: HOLDS, HERE: OTHERWISE}
     assert [sentence.partition(":")[0] for sentence in evaluate.counts(found)] == [
-        f"the other Astraea, {reading}" for reading in (SECTION, HERE)
+        f"the market, {reading}" for reading in (SECTION, HERE)
     ]
     assert tally(found, {})["reading"].tolist() == [SECTION, HERE, ""]
     write_gallery(tmp_path, "make figures", "small")
