@@ -19,6 +19,7 @@ from astraea.audit import sections
 from astraea.audit.audit import Audit
 from astraea.audit.causes import Cause
 from astraea.audit.compare import figures
+from astraea.audit.recorded import NOTICED
 from astraea.audit.scenarios import AS_IT_WAS, FEW
 from astraea.audit.sections import label_of, section
 from astraea.core.result import provenance
@@ -27,6 +28,9 @@ from astraea.core.units import HOUR, duration_text
 
 FAR: Final = 0.25
 """If the replayed average wait differs from the log by more than this part, no scheduler is recommended."""
+
+SMALL: Final = 0.01
+"""A smaller part of the GPU-time that a tenant was owed is no gap."""
 
 BY_MONTH: Final = {
     "jobs": ("", "Jobs submitted in the month that started.", "jobs", 1.0),
@@ -40,10 +44,13 @@ BY_MONTH: Final = {
 """For each tenant and month: unit, meaning, column of `scenarios.by_month` and factor to the unit."""
 
 
-def write(found: Audit, shares: str, folder: Path, more: Sequence[dict[str, Any]] = ()) -> None:
+def write(
+    found: Audit, shares: str, folder: Path, more: Sequence[dict[str, Any]] = (), has_settings: bool = False
+) -> None:
     """Write ``index.html``, a CSV file for each table, ``audit.json`` and ``audit.prom`` into an existing folder.
 
     `shares` is a sentence about the origin of the shares; `more` are further sections, which follow the first one.
+    `has_settings` is true if the cluster's own settings were given.
     """
     tables = {
         "waits": found.causes, "owed": found.owed, "overview": found.overview, "waits_by_tenant": found.by_tenant,
@@ -56,7 +63,7 @@ def write(found: Audit, shares: str, folder: Path, more: Sequence[dict[str, Any]
         found.trace.excluded_jobs.to_csv(folder / "set_aside.csv", index=False, lineterminator="\n")
     calibration = {**found.calibration._asdict(), "error": found.calibration.error}
     told = {
-        "in_short": short(found, shares),
+        "in_short": (in_short := short(found, shares, has_settings)),
         "figures": figures(found),
         "calibration": {name: None if math.isnan(value) else value for name, value in calibration.items()},
         "set_aside": found.trace.excluded_jobs["reason"].value_counts().to_dict(),
@@ -75,7 +82,7 @@ def write(found: Audit, shares: str, folder: Path, more: Sequence[dict[str, Any]
         size = f"{counted(cluster.nodes, 'node')} with {counted(cluster.gpus, 'GPU')}"
     what = f"{counted(len(trace), 'job')} of {counted(len(trace.tenants), 'tenant')} on {size}"
     html = environment.get_template("page.html.jinja").render(
-        name=trace.name, subtitle=f"{what}, {duration_text(found.end)}{when}", short=short(found, shares),
+        name=trace.name, subtitle=f"{what}, {duration_text(found.end)}{when}", short=in_short,
         sections=[
             section("The cluster", *sections.the_cluster(found)),
             *more,
@@ -83,15 +90,15 @@ def write(found: Audit, shares: str, folder: Path, more: Sequence[dict[str, Any]
             section("Who waited, and why", *sections.why(found)),
             section("What if", *sections.what_if(found)),
             section("Which lease term", *sections.leases(found)),
-            section("What to change first", change(found)),
+            section("What to change first", change(found, has_settings)),
             section("What this cannot know", {"lines": sections.LIMITS}),
         ],
     )  # fmt: skip
     (folder / "index.html").write_text(html, encoding="utf-8")
 
 
-def short(found: Audit, shares: str) -> list[str]:
-    """Return the findings as sentences, most important first."""
+def short(found: Audit, shares: str, has_settings: bool = False) -> list[str]:
+    """Return the findings as sentences, most important first; arguments as in `write`."""
     lines = [sections.unread(found)] if sections.is_much(found.trace) else []
     lines += [f"{_least_and_most(found)} {shares}".strip(), *_largest_gap(found)]
     if len(found.causes):
@@ -101,7 +108,7 @@ def short(found: Audit, shares: str) -> list[str]:
             f"The largest cause of waiting is “{weight.index[0]}”, with {share:.0f} % of the time of the "
             f"{counted(len(found.causes), 'explained wait')} (the longest of each tenant)."
         )
-    lines += [found.calibration.sentence, change(found)]
+    lines += [found.calibration.sentence, change(found, has_settings)]
     few = int(found.overview["jobs"].min())
     if few < FEW:
         lines.append(f"With {counted(few, 'job')}, the means say little: look at the intervals before you act.")
@@ -124,7 +131,7 @@ def _largest_gap(found: Audit) -> list[str]:
     """Return a sentence about the period in which a tenant fell furthest short of what it was owed, if there is one."""
     parts = found.owed[found.owed["period"] > 0]
     row = parts.iloc[int((parts["owed"] - parts["got"]).to_numpy().argmax())]
-    if parts["period"].max() < 2 or row["owed"] - row["got"] < 1e-6:
+    if parts["period"].max() < 2 or row["owed"] - row["got"] < SMALL * row["owed"]:
         return []
     owed, got = (f"{row[c]:,.0f}" if row["owed"] >= 10 else f"{row[c]:.2g}" for c in ("owed", "got"))
     when = f"{'on' if found.period == 'day' else 'in'} {found.period} {row['period']}"
@@ -134,15 +141,20 @@ def _largest_gap(found: Audit) -> list[str]:
     return [f"The largest gap: {when}, {row['tenant']} was owed {owed} GPU-hours and got {got}."]
 
 
-def change(found: Audit) -> str:
-    """Return what to change first: the largest improvement that the log and the simulations agree on."""
+def change(found: Audit, has_settings: bool = False) -> str:
+    """Return what to change first: the largest improvement that the log and the simulations agree on.
+
+    `has_settings` is true if the cluster's own settings were given.
+    """
     if not found.calibration.waited:
-        return "No job waited, so there is nothing to change."
+        return f"No job waited for more than {NOTICED:g} s, so there is nothing to change."
     if abs(found.calibration.error) > FAR:
-        mend = (
-            "Improve the replay before you choose a scheduler from this page: it is too far from the log. Give the "
-            "settings of the cluster (--slurm-conf), or its scheduler (--scheduler, --param)."
-        )
+        mend = "Improve the replay before you choose a scheduler from this page: it is too far from the log. " + (
+            "Look at the settings that it ignores, and at what contradicts the log; or give another scheduler "
+            "(--scheduler, --param)."
+            if has_settings else
+            "Give the settings of the cluster (--slurm-conf), or its scheduler (--scheduler, --param)."
+        )  # fmt: skip
         if found.left_out > 0.05 * len(found.trace):
             mend += " It leaves out jobs larger than the whole share of their tenant: use larger tenants (--tenant)."
         return mend
@@ -182,8 +194,9 @@ def as_openmetrics(found: Audit) -> str:
     for name, (unit, meaning, value) in whole.items():
         lines += _family(name, "gauge", unit, meaning, [({}, value)])
     seconds = sections.time_by_cause(found)
-    causes = [({"cause": str(cause)}, float(seconds.get(str(cause), 0.0))) for cause in Cause]
-    meaning = "Time of the explained waits, by the cause that lasted longest in each."
+    every = dict.fromkeys([*map(str, Cause), *map(str, seconds.index)])  # also those that only Slurm knows
+    causes = [({"cause": cause}, float(seconds.get(cause, 0.0))) for cause in every]
+    meaning = "Time of the explained waits, by the cause that the page shows."
     lines += _family("wait_cause_seconds", "gauge", "seconds", meaning, causes)
     months = found.by_month
     of = [{"tenant": str(r.tenant), "month": str(r.month)} for r in months.itertuples()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
 from astraea.cluster.observed import recorded_runs
 from astraea.cluster.rules import Rules
+from astraea.cluster.site import Node, Site
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
 from astraea.core.text import counted
 from astraea.traces.readers.slurm import WAITS
@@ -152,6 +154,25 @@ def cluster_of(trace: Trace, nodes: int | None, gpus_per_node: int | None) -> tu
     if cluster.gpus < peak:  # earlier runs of requeued jobs have no nodes in the log
         cluster = Cluster(math.ceil(peak / cluster.gpus_per_node), cluster.gpus_per_node)
     return cluster, [f"The cluster is taken as {_of(cluster)}, from the nodes that the log names and their use. {more}"]
+
+
+def with_gone_nodes(site: Site, trace: Trace) -> tuple[Site, list[str]]:
+    """Add nodes to a site if jobs held more than it has, and say so: the log may be older than the settings."""
+    known = site.cluster
+    if known is None or (more := (seen := _seen(trace))[0] - known.gpus) <= 0:
+        return site, []
+    names = {node.name for node in site.all_nodes}
+    free = [*(name for name in seen[1] if name not in names), *(f"node {k} that is gone" for k in range(1, more + 1))]
+    parts = [min(known.gpus_per_node, more - k) for k in range(0, more, known.gpus_per_node)]
+    gone = tuple(
+        Node(name, {"node": 1.0, site.resource: float(part)}, frozenset())
+        for name, part in zip(free, parts, strict=False)
+    )
+    return dataclasses.replace(site, gone=gone), [
+        f"{counted(seen[0], 'GPU')} were in use at once, more than the {known.gpus} of the settings, so "
+        f"{counted(len(gone), 'node')} with {counted(more, 'GPU')} {'was' if len(gone) == 1 else 'were'} added. Maybe "
+        "nodes are gone since the log, or jobs shared GPUs, or were suspended."
+    ]
 
 
 def _of(cluster: Cluster) -> str:

@@ -238,7 +238,7 @@ class Calibration(NamedTuple):
     def sentence(self) -> str:
         """The comparison as a sentence, which accompanies every answer."""
         if not self.waited:
-            return "No job waited in the log, so a replay of its scheduler cannot be checked."
+            return f"No job waited in the log for more than {NOTICED:g} s, so its replay cannot be checked."
         recorded, replayed = duration_text(self.recorded), duration_text(self.replayed)
         much = f"{abs(100 * self.error):.0f} % {'more' if self.error > 0 else 'less'} waiting than"
         if self.error >= 1:

@@ -91,7 +91,7 @@ def the_settings(plan: Plan, anonymize: bool = False) -> dict[str, Any]:
     if not_kept:
         parts += ["The replay ignores:", table_of(pd.DataFrame(not_kept, columns=["setting", "value", "instead"]))]
     else:
-        parts.append("No setting that affects who waits is left out.")
+        parts.append("None of the settings that this page looks for, because they affect who waits, is left out.")
     if not site.conf.settings:
         parts += _assumed(plan)
     return section(title, *parts)

@@ -62,7 +62,7 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: a
             from astraea.audit.sections import section
             from astraea.audit.settings import the_settings
     from astraea.audit.plan import plan_of
-    from astraea.audit.recorded import cluster_of
+    from astraea.audit.recorded import cluster_of, with_gone_nodes
     from astraea.cluster.policies import get_policy
     from astraea.cluster.site import read_site
     from astraea.forecast.moment import queue_of, wish
@@ -89,7 +89,12 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: a
         if reading["resource"] != GPU:
             shares += f" On this page, a GPU means {reading['resource']} in the log (--resource)."
         shown = anonymous(trace) if anonymize else trace
-        cluster, said = (site.cluster, []) if site.cluster else cluster_of(shown, nodes, gpus_per_node)
+        said: list[str] = []
+        if out is not None:  # a forecast is for the nodes that are there
+            site, said = with_gone_nodes(site, trace)
+        cluster = site.cluster
+        if cluster is None:
+            cluster, said = cluster_of(shown, nodes, gpus_per_node)
         plan = plan_of(site, trace, scheduler, given, cluster)
         if out is None or folder is None:
             if plan.own.name != "slurm":
@@ -102,8 +107,9 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: a
         more.append(the_settings(plan, anonymize))
         if last:
             more.append(changed(last, figures(found)))
-        write(found, shares, folder, more)
-    for line in [*short(found, shares), *said, *plan.doubts, *(changes(last, figures(found)) if last else [])]:
+        write(found, shares, folder, more, bool(site.files))
+    news = changes(last, figures(found)) if last else []
+    for line in [*short(found, shares, bool(site.files)), *said, *plan.doubts, *news]:
         print(f"- {line}")
     print(f"\nfull report: {out / 'index.html'}")
 
@@ -123,7 +129,7 @@ def _with_shares(trace: Trace, site: Site, otherwise: str) -> tuple[Trace, str]:
 @click.command("wait", cls=args.Command, short_help="forecast when a job would start if it were submitted now")
 @click.argument("job", metavar="JOB")
 @args.path("--jobs", "FILE", "output of squeue --json --states=all; by default Slurm is asked")
-@args.path("--nodes", "FILE", "output of scontrol show nodes --json")
+@args.path("--nodes", "FILE", "output of scontrol show nodes --json, on Slurm 22.05 of sinfo --json")
 @args.path("--history", "FILE", "sacct -P log of earlier jobs; if Slurm is asked, default the last week")
 @click.option("--param", type=lambda text: args.parameter(text, False), multiple=True, metavar="NAME=VALUE",
               help="parameter of the policy slurm; may be repeated")  # fmt: skip

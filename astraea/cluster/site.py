@@ -64,12 +64,13 @@ class Site:
     files: tuple[str, ...] = ()
     resource: str = GPU
     classes: tuple[Node, ...] = field(default=())
+    gone: tuple[Node, ...] = ()  #: nodes that only the log has; they are in every partition
 
     @cached_property
     def all_nodes(self) -> tuple[Node, ...]:
         """All machines, in order, except those that do not exist yet (``State=FUTURE``)."""
-        named = self.conf.nodes.items()
-        return (*self.classes, *(_node(n, f) for n, f in named if "FUTURE" not in f.get("state", "").upper()))
+        named = (_node(n, f) for n, f in self.conf.nodes.items() if "FUTURE" not in f.get("state", "").upper())
+        return (*self.classes, *named, *self.gone)
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
@@ -92,6 +93,7 @@ class Site:
 
     def _partition(self, name: str, fields: Fields) -> Partition:
         names = self._hosts(fields.get("nodes", ""))
+        names = None if names is None else names | {node.name for node in self.gone}
         mine = [node for node in self.all_nodes if names is None or node.name in names]
         tier = number(fields.get("prioritytier") or fields.get("priority") or "1")
         factor = number(fields.get("priorityjobfactor") or fields.get("priority") or "1")

@@ -13,27 +13,31 @@ from astraea.core.units import DAY, MINUTE
 from astraea.traces.slurm_words import GPU
 from astraea.traces.trace import Trace
 
+_MOST: Final = 1e12
+"""No job asks for more of anything, so a larger number in a log is an error."""
+
 _TEXT: Final = ("account", "user", "partition", "qos", "constraint", "gpu_type", "node_list")
 
 
 class Jobs:
-    """Requests of a trace's jobs, and their partitions as far as the site knows them."""
+    """Requests of a trace's jobs on so many nodes, and their partitions as far as the site knows them."""
 
-    def __init__(self, site: Site, trace: Trace) -> None:
+    def __init__(self, site: Site, trace: Trace, most: int) -> None:
         assert trace.details is not None
         details = trace.details
         self.n = len(trace)
         self.text: dict[str, TextArray] = {name: details[name].astype(str).to_numpy(dtype=object) for name in _TEXT}
-        nodes = details["nodes"].to_numpy(dtype=np.float64)
-        self.nodes: IntArray = np.where(nodes >= 1, nodes, 0).astype(np.int64)
+        nodes = _amount(details["nodes"])
+        #: jobs that ask for more nodes than have the resource: the others have none, or are gone
+        self.on_others = nodes > most
+        self.nodes: IntArray = np.where(self.on_others, 0, nodes).astype(np.int64)
         self.demand: FloatArray = trace.demand.astype(np.float64)
-        many = np.maximum(self.nodes, 1)
         self.tres: dict[str, FloatArray] = {
-            "cpu": np.nan_to_num(details["cpus"].to_numpy(dtype=np.float64), nan=0.0),
-            "mem": np.nan_to_num(details["memory"].to_numpy(dtype=np.float64), nan=0.0),
-            "node": many.astype(np.float64),
+            "cpu": _amount(details["cpus"]),
+            "mem": _amount(details["memory"]),
+            "node": np.maximum(nodes, 1.0),
             "jobs": np.ones(self.n),
-            GPU: np.nan_to_num(details["gpus"].to_numpy(dtype=np.float64), nan=0.0),
+            GPU: _amount(details["gpus"]),
             site.resource: self.demand,
         }
         self.models = sorted({m for text in set(self.text["gpu_type"]) for m in text.split(",") if m})
@@ -53,3 +57,9 @@ class Jobs:
         kind = codes.factorize()[0].astype(np.int64)
         first = np.unique(kind, return_index=True)[1]
         return kind, first.astype(np.int64)
+
+
+def _amount(column: pd.Series[Any]) -> FloatArray:
+    """Return the numbers of a column, 0 for those that are unknown or cannot be right."""
+    values = column.to_numpy(dtype=np.float64)
+    return np.where((values >= 0) & (values <= _MOST), values, 0.0)

@@ -16,6 +16,7 @@ from astraea.cluster.site_accounts import caps, tree
 from astraea.cluster.site_jobs import Jobs
 from astraea.cluster.site_places import places
 from astraea.core.arrays import FloatArray
+from astraea.core.text import counted
 from astraea.traces.slurm_words import resources
 from astraea.traces.trace import Trace
 
@@ -36,7 +37,12 @@ def rules(site: Site, trace: Trace, cluster: Cluster) -> Resolved:
     plain, doubts = no_rules(trace, cluster), list[str]()
     if trace.details is None:
         return Resolved(plain, ["The log does not have the accounts, partitions and constraints of its jobs."])
-    jobs = Jobs(site, trace)
+    jobs = Jobs(site, trace, cluster.nodes)
+    if jobs.on_others.any():
+        doubts.append(
+            f"{counted(int(jobs.on_others.sum()), 'job')} asked for more than the {counted(cluster.nodes, 'node')} of "
+            "the cluster; in the replay they get as few as hold their GPUs."
+        )
     changes: dict[str, Any] = {"nodes": jobs.nodes}
     if site.nodes:
         changes |= places(site, jobs, cluster, doubts)

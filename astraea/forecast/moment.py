@@ -132,15 +132,18 @@ def queue_of(trace: Trace, wished: Wish, cluster: Cluster, policy: Policy, site:
     now = _seconds_of(trace, wished.at, runs)
     queue = _with_asked(trace, now, wished._replace(account=tenant_of(trace.tenants, wished.account, trace.name)))
     of_jobs = rules(site, queue, cluster).rules if site.files or site.classes else no_rules(queue, cluster)
-    return moment_of(queue, runs, ASKED, cluster, policy, of_jobs, now)
+    names = [node.name for node in site.nodes] if site.conf.nodes else []
+    return moment_of(queue, runs, ASKED, cluster, policy, of_jobs, now, names)
 
 
 def moment_of(
-    trace: Trace, runs: pd.DataFrame, asked: str, cluster: Cluster, policy: Policy, rules: Rules, now: float
-) -> Moment:
+    trace: Trace, runs: pd.DataFrame, asked: str, cluster: Cluster, policy: Policy, rules: Rules, now: float,
+    names: Sequence[str] = (),
+) -> Moment:  # fmt: skip
     """Return the queue of a log at some time [s]; jobs without a run in `runs` (`recorded_runs`) are waiting.
 
-    `asked` is the job in question, whose own run is ignored, and `rules` are those of the trace.
+    `asked` is the job in question, whose own run is ignored, and `rules` are those of the trace. `names` are those of
+    the cluster's nodes in its order, if they are known.
     """
     job = pd.Index(trace.job_id).get_indexer(pd.Index(runs["job_id"]))
     start, end = runs["start"].to_numpy(dtype=float), runs["end"].to_numpy(dtype=float)
@@ -170,7 +173,7 @@ def moment_of(
         ),
         rules=rules._replace(usage=usage + rules.usage * np.exp(-decay * last)),
         weights=dict(zip(trace.tenants, trace.tenant_weight.tolist(), strict=True)),
-        running=running.assign(held=_held(trace, running, cluster)).reset_index(drop=True),
+        running=running.assign(held=_held(trace, running, cluster, names)).reset_index(drop=True),
         waiting=waiting.assign(waited=-waiting["submit_time"]).reset_index(drop=True),
         past=jobs.assign(duration=duration)[came].reset_index(drop=True),
         asked=jobs[~others].reset_index(drop=True),
@@ -217,14 +220,19 @@ def _last(trace: Trace, tenant: str, user: str, before: float) -> int:
     return int(np.flatnonzero(mine)[0]) if mine.any() else 0
 
 
-def _held(trace: Trace, running: pd.DataFrame, cluster: Cluster) -> list[Held]:
-    """Divide running gangs equally over their nodes, the rest on the last; empty if the log's nodes cannot be right."""
+def _held(trace: Trace, running: pd.DataFrame, cluster: Cluster, names: Sequence[str]) -> list[Held]:
+    """Divide running gangs equally over their nodes, the rest on the last; empty if the log's nodes cannot be right.
+
+    Without `names`, nodes that are alike are numbered as the log names them.
+    """
     unknown: list[Held] = [[] for _ in range(len(running))]
     if trace.details is None:
         return unknown
-    every = sorted({host for text in set(trace.details["node_list"]) for host in hosts_of(text)})
+    every = names or sorted({host for text in set(trace.details["node_list"]) for host in hosts_of(text)})
     lists = [hosts_of(text) for text in trace.details["node_list"].iloc[running["row"]]]
-    if len(every) > cluster.nodes or cluster.sizes or not all(lists):
+    if names:  # a job may have other nodes without GPUs
+        lists = [tuple(host for host in hosts if host in set(names)) for hosts in lists]
+    if len(every) > cluster.nodes or (cluster.sizes and not names) or not all(lists):
         return unknown
     place, used, found = {host: k for k, host in enumerate(every)}, np.zeros(cluster.nodes, np.int64), []
     for hosts, gpus in zip(lists, running["demand"].tolist(), strict=True):

@@ -213,7 +213,8 @@ def _demands(table: Table, resource: str, is_row: BoolArray) -> FloatArray:
 def _number(table: Table, column: str) -> FloatArray:
     """Return the numbers of a column, 0 for anything else."""
     values = table.columns.get(column, np.zeros(len(table)))
-    return pd.to_numeric(pd.Series(values), errors="coerce").fillna(0).to_numpy(dtype=np.float64)
+    found = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=np.float64)
+    return np.where(np.isfinite(found), found, 0.0)
 
 
 def _limits(table: Table, is_row: BoolArray) -> FloatArray:

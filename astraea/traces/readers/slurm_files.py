@@ -33,6 +33,12 @@ _FREE: Final = ("JobName", "SubmitLine", "Comment", "AdminComment", "SystemComme
 _MOST_BARS: Final = 30
 """Most ``|`` in the free text of a row."""
 
+_MOST_TRIALS: Final = 500
+"""Most rows that are tried for one with such free text."""
+
+_COMMAND: Final = re.compile(r"\s*$|[^\s|]*(sbatch|srun|salloc)\b")
+"""A `SubmitLine`."""
+
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d|\d{1,11}|Unknown|None|N/A|")
 
 FLAGS: Final = {
@@ -104,20 +110,33 @@ def _in_tables(
 
 
 def _split(fields: list[str], names: Sequence[str]) -> list[str] | None:
-    """Return a row, also if its free text contains a ``|``; None if it has another number of columns."""
+    """Return a row, also if its free text contains a ``|``; None if it has another number of columns.
+
+    Of all possible rows, it is the first that has a state, times, a constraint without blanks and, if possible, a
+    command as its `SubmitLine`. The owners of bars are tried one by one before they are combined, `Constraints` last.
+    """
     more = len(fields) - len(names)
     if more == 0:
         return fields
-    free = [k for k, name in enumerate(names) if name in _FREE]
-    for owners in combinations_with_replacement(free, more) if 0 < more <= _MOST_BARS else ():
+    if not 0 < more <= _MOST_BARS:
+        return None
+    free = sorted((k for k, name in enumerate(names) if name in _FREE), key=lambda k: (names[k] == "Constraints", -k))
+    good = None
+    alone, several = ((k,) * more for k in free), combinations_with_replacement(free, more)
+    for owners in islice(chain(alone, several), _MOST_TRIALS):
         rest = iter(fields)
         row = ["|".join(islice(rest, 1 + owners.count(k))) for k in range(len(names))]
         known = dict(zip(names, row, strict=True))
         state = (known.get("State", STATES[0]).split() or [""])[0].rstrip("+")
         times = (known.get(name, "") for name in ("Submit", "Eligible", "Start", "End"))
-        if len(free) == 1 or (state in STATES and all(map(_TIME.fullmatch, times))):
+        if len(free) > 1 and (
+            state not in STATES or not all(map(_TIME.fullmatch, times)) or " " in known.get("Constraints", "").strip()
+        ):
+            continue
+        if _COMMAND.match(known.get("SubmitLine", "")):
             return row
-    return None
+        good = good or row
+    return good
 
 
 def read_json_jobs(path: Path, strict: bool, faults: Faults) -> Iterator[Table]:

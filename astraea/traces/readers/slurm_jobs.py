@@ -19,10 +19,12 @@ from astraea.traces.readers.table import Table, among
 from astraea.traces.slurm_words import ENDED, REQUEUED, count_of, resources
 
 WAITS: Final = "still waiting"
+UNTOLD: Final = "still waiting, and the log does not have its request (ReqTRES)"
 STEP: Final = "is a step of a job"
 NEVER: Final = "never started"
 PART: Final = "is a part of the gang of another row"
 AGAIN: Final = "is an earlier run of a job that was requeued"
+EARLY: Final = "started before the first job of the log was submitted"
 TWICE: Final = "is the same run as a later row"
 
 _ASIDE: Final = ("job_id", "reason", "line", "detail", "gpu_hours", "tenant", "user", "demand", "submit_time",
@@ -45,6 +47,10 @@ _NONE: Final = ("None", "None assigned", "Unknown", "(null)", "N/A")
 def jobs_of(rows: pd.DataFrame, table: Table, unreadable: pd.DataFrame, no_demand: str) -> Rows:
     """Make one row for each job, and set the other rows of the log aside with a reason; `table` gives their places."""
     rows["reason"] = np.where(rows["fault"] != "", rows["fault"], np.where(rows["is_step"], STEP, ""))
+    if not table.strict:
+        good = rows["reason"] == ""
+        early = good & (rows["Start"] < rows.loc[good, "Submit"].min())
+        rows.loc[early, "reason"], rows.loc[early, "detail"] = EARLY, rows.loc[early, "Start"].astype(str)
     origin = _in_seconds(rows)
     rows["place"] = np.arange(len(rows))
     rows["job_id"] = rows["job"]
@@ -62,9 +68,10 @@ def jobs_of(rows: pd.DataFrame, table: Table, unreadable: pd.DataFrame, no_deman
     rows.loc[again > 0, "job_id"] += " #" + (again[again > 0] + 1).astype(str)
     jobs = rows["reason"] == ""
     rows["duration"] = rows["end"] - rows["start"]
+    told = not {"ReqTRES", "ReqGRES"}.isdisjoint(table.columns)
     for applies, reason in (
-        (rows["demand"] == 0, no_demand), (rows["waits"], WAITS), (rows["start"].isna(), NEVER),
-        (rows["duration"] == 0, NO_TIME),
+        (rows["waits"] & (rows["demand"] == 0) & (not told), UNTOLD), (rows["demand"] == 0, no_demand),
+        (rows["waits"], WAITS), (rows["start"].isna(), NEVER), (rows["duration"] == 0, NO_TIME),
     ):  # fmt: skip
         rows.loc[jobs & (rows["reason"] == "") & applies, "reason"] = reason
     kept = rows["reason"] == ""
@@ -131,6 +138,10 @@ def _join_runs(rows: pd.DataFrame) -> None:
     chain = chain[jobs["start"].notna()]
     last = chain[~chain.duplicated(keep="last")]
     rows.loc[chain.index, "key"] = chain.map(pd.Series(last.index, index=last))
+    runs = rows.loc[chain.index].assign(chain=chain).sort_values(["chain", "start"], kind="stable")
+    following = runs.groupby("chain")["start"].shift(-1)
+    cut = runs.index[runs["end"] > following]
+    rows.loc[cut, "end"] = following[cut]  # a job has one run at a time
     rows.loc[last.index, "submit"] = submit[last.index]
     rows.loc[chain.index.difference(last.index), "reason"] = AGAIN
 

@@ -95,6 +95,10 @@ def test_prometheus_reads_what_the_table_says() -> None:
     assert families["astraea_audit_utilization_ratio"].samples[0].value == found.utilization
     causes = families["astraea_audit_wait_cause_seconds"].samples
     assert sum(sample.value for sample in causes) == found.causes["wait"].sum()
+    slurms = found._replace(causes=found.causes.assign(shown="Slurm: a limit"))
+    families = {family.name: family for family in text_string_to_metric_families(as_openmetrics(slurms))}
+    causes = families["astraea_audit_wait_cause_seconds"].samples
+    assert {s.labels["cause"]: s.value for s in causes if s.value} == {"Slurm: a limit": found.causes["wait"].sum()}
 
 
 def test_labels_may_have_any_character() -> None:

@@ -207,7 +207,9 @@ def test_a_tenant_whose_jobs_all_wait_is_owed_something() -> None:
 
 def test_a_cluster_where_nobody_waits(tmp_path: Path) -> None:
     found = audit(recorded("a1 1 0 0 50", "b1 1 5 5 9"), Cluster(1, 4), get_policy("fifo"), ["astraea"])
-    assert change(found) == "No job waited, so there is nothing to change."
+    assert change(found) == "No job waited for more than 2 s, so there is nothing to change."
+    given = found._replace(calibration=found.calibration._replace(waited=1, recorded=1.0, replayed=9.0))
+    assert "Give the settings" in change(given) and "Give the settings" not in change(given, has_settings=True)
     write(found, "The shares are equal.", tmp_path)
     page = (tmp_path / "index.html").read_text()
     assert "No job waited." in page and not re.search(r"\bnan\b", words(page))

@@ -21,6 +21,7 @@ from astraea.core.errors import InputError
 from astraea.forecast.moment import Moment, moment_of, queue_of, wish
 from astraea.forecast.start import PROMISE, REACTION, WIDER, would_start
 from astraea.forecast.words import as_text
+from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
 
 SLURM = get_policy("slurm")
@@ -79,6 +80,32 @@ def test_jobs_stay_on_their_nodes() -> None:
     found = would_start(queue._replace(running=held), draws=2)
     assert not found.at_once
     assert found.fewer == 4
+
+
+SITE = """\
+NodeName=a[1-2] CPUs=8 Gres=gpu:4
+NodeName=n[1-2] CPUs=8 Gres=gpu:8
+PartitionName=gpu Nodes=ALL Default=YES
+PartitionName=old Nodes=a[1-2]
+"""
+RUNS = """\
+JobID|Account|User|Partition|Submit|Start|End|State|ElapsedRaw|TimelimitRaw|ReqTRES|AllocTRES|NodeList
+1|x|u|gpu|2026-03-01T10:00:00|2026-03-01T10:00:20|2026-03-01T10:00:30|COMPLETED|10|60|gres/gpu=1|gres/gpu=1|n1
+2|x|u|gpu|2026-03-01T10:00:20|2026-03-01T10:00:30|Unknown|RUNNING|600|600|gres/gpu=8|gres/gpu=8|n1
+3|x|u|gpu|2026-03-01T10:00:20|2026-03-01T10:00:30|Unknown|RUNNING|600|600|gres/gpu=8|gres/gpu=8|cpu1,n2
+"""
+
+
+def test_nodes_are_those_of_the_settings(tmp_path: Path) -> None:
+    """Nodes a1 and a2 are idle, and no job of the log ran there."""
+    (tmp_path / "slurm.conf").write_text(SITE)
+    (tmp_path / "log.txt").write_text(RUNS)
+    site = read_site([tmp_path / "slurm.conf"])
+    assert site.cluster is not None
+    job = wish("gpus=4,account=x,partition=old,time=1h")
+    queue = queue_of(read_trace(tmp_path / "log.txt"), job, site.cluster, SLURM, site)
+    assert queue.running["held"].tolist() == [[(2, 8)], [(3, 8)]]
+    assert would_start(queue, draws=2).at_once
 
 
 def test_run_times_are_those_of_earlier_jobs() -> None:

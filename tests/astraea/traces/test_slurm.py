@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -113,6 +114,38 @@ def test_a_bar_in_what_users_write(tmp_path: Path) -> None:
     for last in ("Constraints", "SubmitLine"):
         trace = read(tmp_path, *(job.replace("|", f"{k}|", 1) for k, job in enumerate(jobs)), head=f"{head}|{last}")
         assert len(trace) == 12 and set(trace.tenants) == {"vision"}
+
+
+def test_a_bar_in_a_command_is_no_constraint(tmp_path: Path) -> None:
+    head = "JobID|JobName|Account|Submit|Start|End|State|AllocTRES|Constraints|SubmitLine"
+    job = f"|x|vision|{'|'.join(map(at, (0, 1, 9)))}|COMPLETED|gres/gpu=1|"
+    texts = {
+        "|sbatch --wrap cat x | sort": "", "a100|sbatch --wrap cat x | sort | uniq": "a100",
+        "a100|v100|sbatch x": "a100|v100", "a100|v100|sbatch --wrap a|b": "a100|v100", "a100|": "a100",
+    }  # fmt: skip
+    trace = read(tmp_path, *(f"{k}{job}{text}" for k, text in enumerate(texts, 1)), head=head)
+    assert trace.details is not None
+    assert trace.details["constraint"].tolist() == list(texts.values())
+
+
+def test_many_bars_stop_no_log(tmp_path: Path) -> None:
+    fields = ["JobName", "SubmitLine", "Comment", "AdminComment", "SystemComment", "Constraints", "WorkDir", "WCKey"]
+    head = "|".join(["JobID", *fields[:4], "Account", "Submit", "Start", "End", "State", "AllocTRES", *fields[4:]])
+    row = f"|sbatch x|||vision|{'|'.join(map(at, (0, 1, 9)))}|COMPLETED|gres/gpu=1" + "|" * (len(fields) - 4)
+    rows = f"1|{row}", f"2|{'|' * 25}{row}", f"3|{row}{'|' * 25}"
+    assert read(tmp_path, *rows, head=head).job_id.tolist() == ["1", "2", "3"]
+    began = time.perf_counter()
+    spoilt = f"4|{row}{'|' * 16}".replace("COMPLETED", "DREAMING")
+    assert len(read(tmp_path, f"1|{row}", *(spoilt for _ in range(10)), head=head)) == 1
+    assert time.perf_counter() - began < 20  # without a limit on the trials, each row takes a minute
+
+
+def test_waiting_jobs_without_a_request(tmp_path: Path) -> None:
+    head = "JobID|Account|Submit|Start|End|State|AllocTRES"
+    rows = f"1|a|{at(0)}|{at(1)}|{at(9)}|COMPLETED|gres/gpu=1", f"2|a|{at(2)}|Unknown|Unknown|PENDING|"
+    assert read(tmp_path, *rows, head=head).excluded_jobs["reason"].tolist() == [slurm_jobs.UNTOLD]
+    asked = [f"{line}|cpu=1" for line in rows]
+    assert read(tmp_path, *asked, head=f"{head}|ReqTRES").excluded_jobs["reason"].tolist() == [NO_GPU]
 
 
 def test_a_log_without_a_header_line(tmp_path: Path) -> None:
@@ -289,6 +322,18 @@ def test_runs_of_a_requeued_job_are_one(tmp_path: Path) -> None:
     assert trace.recorded is not None
     assert trace.recorded[["start", "end"]].to_numpy().tolist() == [[10, 30], [50, 60], [70, 170], [90, 110]]
     assert trace.excluded_jobs["reason"].tolist() == [slurm.AGAIN, slurm.AGAIN, slurm.WAITS]
+
+
+def test_rows_that_are_impossible_beside_others(tmp_path: Path) -> None:
+    """A job has one run at a time, and none before the first job came."""
+    runs = row("1", 0, 10, 30, state="NODE_FAIL"), row("1", 20, 25, 60), row("2", 5, -9, 9)
+    trace = read(tmp_path, *runs)
+    assert trace.recorded is not None
+    assert trace.recorded[["start", "end"]].to_numpy().tolist() == [[10, 25], [25, 60]]
+    assert trace.excluded_jobs["reason"].tolist() == [slurm.AGAIN, slurm_jobs.EARLY]
+    assert trace.unreadable["line"].tolist() == [4]
+    with pytest.raises(InputError, match="line 4"):
+        read_trace(tmp_path / "log.txt", strict=True)
 
 
 def test_tenants_by_choice(tmp_path: Path) -> None:
