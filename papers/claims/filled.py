@@ -19,6 +19,7 @@ from jinja2 import Environment, StrictUndefined, TemplateError, pass_context
 from jinja2.runtime import Context
 
 from astraea.core.errors import InputError
+from astraea.plots.style import look
 from papers import ROOT
 from papers.claims.evaluate import counted, evaluate, read_claims
 from papers.claims.resampling import NAME
@@ -194,10 +195,15 @@ def _hours(seconds: float, digits: int = 1) -> str:
     return f"{_fixed(seconds / 3600, digits)} h"
 
 
+def _name(scheduler: str) -> str:
+    return look(scheduler).label.replace(r"$_{\mathrm{fair}}$", "_fair").replace(", under", " under")
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(undefined=StrictUndefined, autoescape=False, trim_blocks=True, keep_trailing_newline=True)
     environment.globals |= {"value": value, "table": table, "paper": paper, "checks": checks, "sure": sure}
     environment.globals |= {"ahead": ahead, "steadiness": steadiness, "program": PROGRAM, "papers": PAPERS, "ALL": ALL}
     environment.filters |= {"fixed": _fixed, "percent": _percent, "points": _points, "hours": _hours}
+    environment.filters |= {"name": _name}
     return environment

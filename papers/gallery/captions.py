@@ -17,6 +17,7 @@ class Entry(NamedTuple):
     title: str
     text: str
     look: str = ""  # what to look at
+    found: str = ""  # what came out on one trace, of which it has several, filled in from its own tables
     recorded: str = ""  # what else to know of recorded workloads
     code: str = ""
     notebook: str = ""
@@ -57,6 +58,12 @@ ENTRIES: Final[dict[str, tuple[Entry, ...]]] = {key: _read(key) for key in (*(p.
 """Every figure by the page that it belongs to, in order; in `further` those that no paper has."""
 
 EVERY: Final = [entry for entries in ENTRIES.values() for entry in entries]
+
+TRACES: Final = {
+    "venus": "Venus", "philly": "Philly", "w2": "w2", "chrslo": "chrSLO", "chrSLO": "chrSLO",
+    "philly-vcs": "philly-vcs", "itp": "ITP",
+}  # fmt: skip
+"""Traces of the evaluation as the names of files have them, and as sentences do."""
 
 OWN_WORKLOADS: Final = (
     "09_themis", "10a_gavel_programs", "10b_gavel_evaluation", "10c_gavel_extensions", "10d_gavel_hardware",

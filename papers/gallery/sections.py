@@ -14,11 +14,12 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 
+from astraea.core.errors import InputError
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
 from papers.claims.evaluate import STATEMENTS
-from papers.claims.filled import fill
-from papers.gallery.captions import ENTRIES, Entry, is_real
+from papers.claims.filled import NotMade, fill
+from papers.gallery.captions import ENTRIES, TRACES, Entry, is_real
 from papers.gallery.tables import markdown, written_out
 from papers.gallery.verdicts import finding, side_by_side, with_footnotes
 
@@ -39,7 +40,8 @@ def trace_order(path: Path) -> tuple[int, str]:
 
 def alt(title: str, finding: str, trace: str = "") -> str:
     """Describe a picture as an attribute: the title, the trace, and what was found."""
-    words = f"{title}{f', {trace}' if trace else ''}. {finding}".replace("`", "")
+    ends = f" ({trace})." if title.endswith("?") else f", {trace}."
+    words = f"{title}{ends if trace else '' if title.endswith('?') else '.'} {finding}".replace("`", "")
     return html.escape(" ".join(words.split()), quote=True)
 
 
@@ -120,10 +122,10 @@ def section(made: Made, figure: Shown, *, real: bool) -> list[str]:
     """One figure, line by line: its first picture, and folded the others, the verdicts and what made it."""
     entry, pictures, tables, claims = figure
     lines = [f'<a id="{entry.id}"></a>', "", f"## {entry.title}", ""]
-    lines += [*([_said(entry, real), ""] if entry.text else []), *_found(made, figure)]
+    lines += [*([_said(entry, real), ""] if entry.text else []), *_found(made, figure, real)]
     if not figure.is_there:
         lines += ["Not there yet.", ""]
-    pages = [thumbnail(path, _alt(figure, path, real), WIDTH) for path in pictures]
+    pages = [thumbnail(path, _alt(made, figure, path, real), WIDTH) for path in pictures]
     lines += [*pages[:1], ""] if pages else []
     below = [line for page in pages[1:] for line in (page, "")]
     if pictures:
@@ -157,17 +159,35 @@ def _said(entry: Entry, real: bool) -> str:
     return f"{text}{look}{f' {entry.recorded}' if real and entry.recorded else ''}"
 
 
-def _found(made: Made, figure: Shown) -> list[str]:
-    """Return what came out: verdicts on statements of a paper, or findings whose evidence names a further figure."""
+def _found(made: Made, figure: Shown, real: bool) -> list[str]:
+    """Return what came out: verdicts on statements of a paper, or of a further figure what its own table says.
+
+    Findings whose evidence names the figure are about the synthetic traces too, so the page of real ones has none.
+    """
     if figure.entry not in ENTRIES["further"]:
         return [f"*Here:* {finding(figure.claims) or 'no statement is checked.'}", ""] if figure.entry.code else []
+    own = _on(made, figure.entry, trace_of(figure.pictures[0])) if figure.pictures else ""
     said = rf"^(\d+)\. \*\*(.+?)\*\*.*figure `{re.escape(figure.entry.id)}`"
     named = re.findall(said, made.findings, re.MULTILINE)
     links = [f"*Part of [finding {k}](README.md#finding-{k}):* {text.removesuffix('.')}." for k, text in named]
-    return [line for link in links for line in (link, "")]
+    lines = [f"*Here:* {own}"] * bool(own) + links * (not (real and own))
+    return [line for each in lines for line in (each, "")]
 
 
-def _alt(figure: Shown, path: Path, real: bool) -> str:
+def _on(made: Made, entry: Entry, trace: str) -> str:
+    """Say what came out of a figure on one trace of the evaluation; nothing at the size of a try, or without tables."""
+    if not entry.found or made.scale == "small" or trace not in TRACES:
+        return ""
+    try:
+        text = fill(entry.found, f"papers/gallery/captions, {entry.id}, {trace}", trace=trace, on=TRACES[trace])
+    except InputError as err:
+        if not isinstance(err.__cause__, NotMade):
+            raise
+        return ""
+    return " ".join(text.split())
+
+
+def _alt(made: Made, figure: Shown, path: Path, real: bool) -> str:
     """Words for one picture: what was found on its own trace, or what the figure shows if no statement is about it.
 
     Of several panels, each has the statements on its own table, if there are any.
@@ -180,6 +200,8 @@ def _alt(figure: Shown, path: Path, real: bool) -> str:
     of_trace = figure.claims[mine & is_panel if is_panel.any() else mine]
     if len(of_trace):
         return alt(figure.entry.title, finding(of_trace), trace)
+    if own := _on(made, figure.entry, trace):
+        return alt(figure.entry.title, own.replace("*", ""))
     text = f"The paper has no statement on this trace. {figure.entry.look}"
     return alt(figure.entry.title, text if len(figure.claims) else _said(figure.entry, real).replace("*", ""), trace)
 

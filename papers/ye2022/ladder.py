@@ -1,9 +1,9 @@
 """From ASTRAEA as printed to the authors' program, rung by rung: the ablation that [Ye2022] does not have.
 
-A rung of the main line differs in one thing from the rung above it; only ``rest of the program`` differs in several. The
-first is the reading `PAPERS`, the last is `PROGRAM`. Side rungs leave the line at its end: early leases are on there for
-ASTRAEA and Themis, and off for Tiresias-L and FIFO. Everything is compared within a seed, so that what seeds differ in
-cancels.
+A rung of the main line differs in one thing from the rung above it, and only ``rest of the program`` in several. The
+first is the reading `PAPERS`, the last is `PROGRAM`. Side rungs leave the line at its end: early leases are on there
+for ASTRAEA and Themis, and off for Tiresias-L and FIFO. Everything is compared within a seed, so that what seeds
+differ in cancels.
 """
 
 from __future__ import annotations

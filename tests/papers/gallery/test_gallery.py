@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -19,7 +20,7 @@ from astraea.plots.files import DPI
 from astraea.plots.style import panels
 from papers.claims.evaluate import MARKS, WORDS, evaluate, read_claims
 from papers.gallery import headline
-from papers.gallery.captions import EVERY
+from papers.gallery.captions import EVERY, TRACES
 from papers.gallery.captions import PAPERS as PAPERS_OF
 from papers.gallery.pages import write_gallery
 from papers.gallery.published import EDGE, LABELS, as_written, beside_published, forest, in_words, meaning
@@ -193,6 +194,20 @@ def test_no_picture_is_described_with_the_numbers_of_another_trace() -> None:
         named = set(re.findall(r"\((venus|philly|w2|chrslo|philly-vcs|itp)\): ", words))
         wrong += [name] if named - {trace} else []
     assert wrong == []
+
+
+def test_pictures_of_several_traces_say_what_came_out_on_their_own() -> None:
+    several = {entry.id: entry.title for entry in EVERY if entry.found}
+    assert len(several) == 22
+    said = {}
+    for name, words in (found for page in PAGES.values() for found in PICTURE.findall(page)):
+        figure, _, trace = unquote(name).removesuffix(".png").partition("_")
+        if figure in several:
+            said[name] = words.removeprefix(html.escape(several[figure], quote=True)).lstrip(". ")
+            assert said[name].startswith(f"On {TRACES[trace]}, "), name
+    texts = [re.sub(r"^On [\w-]+", "", words) for words in said.values()]
+    assert len(texts) > 100
+    assert [text for text, many in Counter(texts).items() if many > 1] == []
 
 
 def test_panels_of_a_figure_have_words_of_their_own() -> None:

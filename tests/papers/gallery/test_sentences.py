@@ -13,7 +13,7 @@ from places import ROOT
 from astraea.core.errors import InputError
 from papers.claims import filled, notes
 from papers.claims.filled import FINDINGS, fill, findings
-from papers.gallery.captions import EVERY, Entry
+from papers.gallery.captions import EVERY, TRACES, Entry
 from papers.ye2022.readings import PAPERS
 
 SENTENCES = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8"))["sentence"]
@@ -38,6 +38,10 @@ def test_a_sentence_says_what_its_table_says(sentence: dict[str, str]) -> None:
 
 def test_every_note_finding_and_caption_can_be_filled_in() -> None:
     texts = findings() + [fill(entry.text, entry.id) for entry in EVERY]
+    for entry in EVERY:
+        for path in (ROOT / "figures").glob(f"{entry.id}_*.png") if entry.found else ():
+            trace = path.stem.partition("_")[2]
+            texts += [fill(entry.found, path.name, trace=trace, on=TRACES[trace])]
     rows = notes.read_notes().to_dict("records")
     reasons = [notes.filled(row["id"], row["trace"], row["reading"], row["note"]) for row in rows]
     assert [reason for reason in reasons if not reason.endswith(".")] == []
