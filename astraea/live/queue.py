@@ -49,7 +49,7 @@ def read(jobs: Path, nodes: Path) -> Snapshot:
         names = {str(name) for entry in answer["nodes"] for name in entry["partitions"]}
         there = nodes_of(answer, ",".join(names))
     except (SlurmError, LookupError, TypeError) as err:
-        raise InputError(f"{nodes}: expected scontrol show nodes --json, or sinfo --json ({err})") from None
+        raise InputError(f"{nodes}: expected the output of scontrol show nodes or sinfo --json ({err})") from None
     began = (max(job.submit, job.start) for job in found if job.state in (*ON_GPUS, *FINISHED))
     return Snapshot(max(began, default=0.0), found, there)
 
