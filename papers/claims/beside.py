@@ -10,7 +10,7 @@ import pandas as pd
 from astraea.core.errors import InputError
 from astraea.plots.frames import Frames, frames
 from papers import ROOT
-from papers.claims.evaluate import LEGEND, MARKS, SAME, as_tested, evaluate, read_claims
+from papers.claims.evaluate import LEGEND, MARKS, SAME, evaluate, in_full, read_claims
 from papers.claims.notes import with_reasons
 from papers.judging import Verdict
 
@@ -48,7 +48,7 @@ def narrow(found: pd.DataFrame) -> pd.DataFrame:
         ours = f"{MARKS[Verdict(row['verdict'])]} {row['measured'] if is_short else ''}".strip()
         reading = f" ({row['reading']})" if row["reading"] else ""
         paper, ours = (text.replace(" ", _UNBROKEN) for text in (row["paper"], ours))
-        rows.append((row["statement"], paper, ours + reading, row["note"] if is_short else as_tested(row["measured"])))
+        rows.append((row["statement"], paper, ours + reading, row["note"] if is_short else in_full(row["measured"])))
     table = pd.DataFrame(rows, columns=["statement", "paper", "ours", "reason"])
     said = ["statement", "paper"]
     table[said] = table[said].mask((table[said] == table[said].shift()).all(axis=1), "")

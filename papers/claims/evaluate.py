@@ -73,6 +73,15 @@ _EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "close to", "exists
 _PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the market", "themis.": "Themis"}
 """The papers, by the beginning of their statements' identifiers."""
 
+_IN_FULL: Final = {
+    r"\((\d+ of \d+) there\)": r"(\1 tested)",
+    r"flat to (.+?), less than (\d+) % above": r"up to \1 at most \2 % above",
+    r"a larger class lies above a smaller one by at most (\S+) points": (
+        r"at any running time, at most \1 points more of the larger gangs have finished than of the smaller ones"
+    ),
+    r"sizes at which somebody waits and the two differ": "sizes at which jobs wait and the two differ",
+}
+
 RULES: Final[dict[str, Callable[..., Judged]]] = {
     name: function
     for module in (rules, ye2022, gavel, market)
@@ -231,9 +240,11 @@ def in_words(verdicts: pd.Series[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def as_tested(measured: str) -> str:
-    """Say how many of the schedulers that a statement names were tested: ``(4 of 7 tested)``."""
-    return re.sub(r"\((\d+ of \d+) there\)", r"(\1 tested)", measured)
+def in_full(measured: str) -> str:
+    """Write out what the rules put tersely: how many schedulers were tested, where a curve is flat, and the like."""
+    for terse, full in _IN_FULL.items():
+        measured = re.sub(terse, full, measured)
+    return measured
 
 
 def counts(table: pd.DataFrame) -> list[str]:

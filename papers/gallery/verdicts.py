@@ -15,8 +15,8 @@ from papers.claims.evaluate import (
     REPEATED,
     STATEMENTS,
     WORDS,
-    as_tested,
     counted,
+    in_full,
     in_words,
     read_claims,
 )
@@ -53,7 +53,7 @@ def side_by_side(claims: pd.DataFrame, more: Sequence[str] = ()) -> pd.DataFrame
         for each in found:
             judged = Verdict(each["verdict"])
             verdict = f"{MARKS[judged]} {WORDS[judged][0]}{_sure(each.get('same'))}"
-            row[each["reading"] or "measured"] = f"{verdict}: {as_tested(each['measured'])}".removesuffix(": ")
+            row[each["reading"] or "measured"] = f"{verdict}: {in_full(each['measured'])}".removesuffix(": ")
         notes = {each["note"]: each["reading"] for each in reversed(found) if each["note"]}
         row["notes"] = [f"*{reading}:* {note}" if len(found) > 1 else note for note, reading in reversed(notes.items())]
         rows.append(row)
@@ -159,7 +159,7 @@ def finding(claims: pd.DataFrame) -> str:
     row = there[printed].iloc[0] if printed.any() else there.iloc[0]
     mine = there[(there["id"] == row["id"]) & (there["trace"] == row["trace"])]
     if printed.any():
-        said = f"{_each(mine, mine['measured'].str.partition(';')[0])}; the paper has {row['paper']}"
+        said = f"{_each(mine, mine['measured'].map(in_full).str.partition(';')[0])}; the paper has {row['paper']}"
     else:
         said = _each(mine, mine["verdict"].map(lambda verdict: WORDS[verdict][0]))
     tally = f" {_tally(claims['verdict'])}" if len(claims) > len(mine) else ""

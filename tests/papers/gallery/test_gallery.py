@@ -24,6 +24,7 @@ from papers.gallery.captions import EVERY, TRACES
 from papers.gallery.captions import PAPERS as PAPERS_OF
 from papers.gallery.pages import write_gallery
 from papers.gallery.published import EDGE, LABELS, as_written, beside_published, forest, in_words, meaning
+from papers.gallery.tables import GENERATOR
 from papers.gallery.verdicts import finding, side_by_side, summary, tally, with_footnotes
 from papers.ye2022.readings import PAPERS, PROGRAM
 
@@ -152,6 +153,13 @@ def test_every_value_that_a_paper_prints_has_a_label() -> None:
     assert {*labels} == {*claims["id"]}
     prefixes = {paper.key: paper.prefix for paper in PAPERS_OF}
     assert [id for id, paper in labels.items() if not id.startswith(prefixes[paper])] == []
+
+
+def test_the_table_of_the_generators_is_written_out() -> None:
+    frames = [pd.read_csv(FIGURES / f"generator_{trace}.csv") for trace in ("venus", "philly")]
+    terse = {text for frame in frames for text in (*frame["statistic"], *frame["why"])}
+    assert [text for text in GENERATOR if text not in terse] == []
+    assert "| > 1, [Ye2022] Fig 5a |" in PAGES["ye2022"] and "change places" not in PAGES["ye2022"]
 
 
 def test_the_first_pages_have_the_main_result() -> None:
