@@ -10,8 +10,9 @@ from places import ROOT
 
 from astraea.audit import causes
 from astraea.audit.audit import anonymous, with_those_who_wait
+from astraea.audit.plan import plan_of
 from astraea.audit.recorded import cluster_of, waits, with_gone_nodes
-from astraea.audit.settings import plan_of, the_settings
+from astraea.audit.settings import the_settings
 from astraea.cluster.observed import observed, recorded_runs
 from astraea.cluster.rules import checked
 from astraea.cluster.site import read_site

@@ -69,7 +69,7 @@ def test_simulate_writes_what_one_finds_by_hand(tiny: Path, capsys: pytest.Captu
     assert err == ""
     rows = [line.split() for line in printed.splitlines()]
     assert ["jobs", "2"] in rows
-    assert ["set", "aside", "2"] in rows
+    assert ["excluded", "2"] in rows
     assert ["asks", "for", "0", "GPUs", "1"] in rows
     assert ["average", "JCT", "122.5", "s"] in rows
     assert ["median", "JCT", "122.5", "s"] in rows
