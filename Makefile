@@ -35,14 +35,12 @@ test-all: $(STAMP) ## all tests but those on a real Slurm, with random search, t
 	MPLBACKEND=Agg HYPOTHESIS_PROFILE=search $(BIN)/pytest -q -n $(WORKERS) --dist loadfile -m "not slurm"
 	$(NBVAL) notebooks
 
-test-torch: build/torch/.stamp ## tests of checkpoints with PyTorch and torchdata (minutes; once downloads 0.2 GB into build/torch)
+test-torch: build/torch/.stamp ## tests of checkpoints with PyTorch and torchdata (minutes; once installs both into build/torch)
 	MPLBACKEND=Agg build/torch/bin/python -m pytest -q -rs tests/astraea/checkpoint
 
 build/torch/.stamp: $(STAMP)
 	@$(BIN)/python -m venv --clear --without-pip build/torch
-	@$(BIN)/python -m pip --python build/torch/bin/python install --quiet --no-deps torch==2.13.0 \
-	    --extra-index-url https://download.pytorch.org/whl/cpu
-	@$(BIN)/python -m pip --python build/torch/bin/python install --quiet torchdata==0.11.0
+	@$(BIN)/python -m pip --python build/torch/bin/python install --quiet torch==2.13.0 torchdata==0.11.0
 	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
 	    > "$$(build/torch/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/project.pth"
 	@touch $@

@@ -101,7 +101,7 @@ def test_the_container_is_not_given_what_git_ignores() -> None:
 
 
 def test_no_registry_is_named() -> None:
-    names = (("pypi", "org"), ("pythonhosted", "org"), ("anaconda", "org"), ("anaconda", "com"))
+    names = (("pypi", "org"), ("pythonhosted", "org"), ("anaconda", "org"), ("anaconda", "com"), ("pytorch", "org"))
     hosts = [".".join(name) for name in names]
     listed = run("git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard", check=False)
     if listed.returncode:

@@ -295,6 +295,6 @@ def admission(table: pd.DataFrame) -> Figure:
                      f"{worth:.4g} % are worth more than they cost")  # fmt: skip
         right.hist(mine.loc[~pays, "ideal"], bins=np.linspace(0, top, 26), color="#888888")
         right.set(xlabel="Ideal revenue", ylabel="Jobs")
-        charts.title(right, f"{reading}: {(~pays).sum():,} jobs in their tenants' shares")
+        charts.title(right, f"{reading}: {(~pays).sum():,} in tenants' shares")
     charts.legend(fig, headline="Is every admitted job worth what it costs?")
     return fig
