@@ -8,9 +8,11 @@ differ in cancels.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from astraea.cluster.settings import Settings
@@ -39,6 +41,9 @@ from papers.ye2022.tables import fairness_figures
 SEEDS: Final = {name: {"small": 2, "paper": 10} for name in ("venus", "philly")}
 MEASURES: Final = ("sharing_loss", "tenant_below_99", "average_jct", "average_slowdown")
 BEFORE: Final = "the rung before"
+DRAWS: Final = 2000
+FEWEST_WEEKS: Final = 3
+"""Least length of a log whose weeks are drawn."""
 _READ: Final[Kept] = {
     "jobs": ("jct", "slowdown", "rho_job"),
     "timeline": ("time", "tenant", "attained_service", "fair_service"),
@@ -92,6 +97,7 @@ RUNGS: Final = (
     Rung("early leases for none", _with_early_leases(0), COUNTED, False, False, beside=_LAST),
 )
 """In the order of tables and pictures: the main line, then the side rungs."""
+_BEFORE: Final = {here.name: here.beside or before.name for before, here in itertools.pairwise(RUNGS)}
 
 
 def ladder_grid(trace: str, scale: str = "paper") -> Grid:
@@ -133,11 +139,35 @@ def differences(table: pd.DataFrame) -> pd.DataFrame:
         index=["rung", "measure", "seed"], columns="scheduler", values="value", sort=False
     )
     mine, parts = wide["astraea"], []
-    for k, rung in enumerate(RUNGS):
-        here = wide.loc[rung.name].rsub(mine[rung.name], axis=0).drop(columns="astraea")
-        if k:
-            here.insert(0, BEFORE, mine[rung.name] - mine[rung.beside or RUNGS[k - 1].name])
+    for rung in (rung.name for rung in RUNGS):
+        here = wide.loc[rung].rsub(mine[rung], axis=0).drop(columns="astraea")
+        if rung in _BEFORE:
+            here.insert(0, BEFORE, mine[rung] - mine[_BEFORE[rung]])
         long = here.reset_index().melt(["measure", "seed"], var_name="minus", value_name="difference").dropna()
-        parts.append(mean_interval(long, ["minus", "measure"], "difference").assign(rung=rung.name))
+        parts.append(mean_interval(long, ["minus", "measure"], "difference").assign(rung=rung))
     columns = ["rung", "minus", "measure", "mean", "low", "high", "n"]
     return pd.concat(parts, ignore_index=True)[columns]
+
+
+def drawn_weeks(paired: pd.DataFrame, weeks: pd.DataFrame) -> pd.DataFrame:
+    """Give the `differences` of a log, which has one run, the 95 % intervals of a bootstrap over its weeks.
+
+    `weeks` is ``ladder_grid(...).table(tables.weekly_figures)``. Weeks of submission are drawn with replacement, the
+    same for both sides of a difference. `n` becomes the number of weeks; a log below `FEWEST_WEEKS` stays as it is.
+    """
+    sums = weeks.assign(total=(weeks["mean"] * weeks["n"]).fillna(0.0)).pivot_table(
+        index=["rung", "scheduler", "figure"], columns="week", values=["total", "n"], aggfunc="sum", fill_value=0
+    )
+    many = weeks["week"].nunique()
+    if many < FEWEST_WEEKS:
+        return paired
+    counts = np.random.default_rng(0).multinomial(many, np.full(many, 1 / many), DRAWS).T
+    means = pd.DataFrame((sums["total"].to_numpy() @ counts) / (sums["n"].to_numpy() @ counts), sums.index)
+    rows = paired[["rung", "minus", "measure"]].to_numpy().tolist()
+    mine = means.loc[[(rung, "astraea", measure) for rung, _, measure in rows]]
+    other = means.loc[[
+        (_BEFORE[rung], "astraea", measure) if minus == BEFORE else (rung, minus, measure)
+        for rung, minus, measure in rows
+    ]]  # fmt: skip
+    low, high = np.quantile(mine.to_numpy() - other.to_numpy(), [0.025, 0.975], axis=1)
+    return paired.assign(low=low, high=high, n=many)

@@ -115,7 +115,8 @@ def neighbour(alone: pd.DataFrame, together: pd.DataFrame) -> Figure:
 def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
     """Above, ASTRAEA and the two rivals of both readings on each rung of `ladder_grid`; below, `ladder.differences`.
 
-    Small dots are seeds, marks their means; a bar is the 95 % interval of a paired difference, from three seeds on.
+    Small dots are seeds, marks their means; a bar is the 95 % interval of a paired difference, from three seeds or
+    weeks on.
     """
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=3.3)
     rungs = {rung.name: k for k, rung in enumerate(RUNGS)}
@@ -135,8 +136,9 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
             here = look("astraea" if minus == BEFORE else minus)
             rows = paired[(paired["minus"] == minus) & (paired["measure"] == column)]
             below.errorbar(100 * rows["mean"], rows["rung"].map(rungs) + 0.25 * (place - 1), color=here.color,
-                           xerr=100 * (rows["high"] - rows["mean"]).where(rows["n"] > 2), fmt=here.marker, markersize=4,
-                           capsize=1.5, elinewidth=1, label=text)  # fmt: skip
+                           xerr=[100 * (rows["mean"] - rows["low"]).where(rows["n"] > 2),
+                                 100 * (rows["high"] - rows["mean"]).where(rows["n"] > 2)],
+                           fmt=here.marker, markersize=4, capsize=1.5, elinewidth=1, label=text)  # fmt: skip
         word = MEASURES[column][0].replace("\n", " ")
         above.set_xlabel(word)
         below.set_xlabel(word.replace("%", "points"))
@@ -150,7 +152,9 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
     for ax, text in zip(axes, titles, strict=True):
         charts.title(ax, text)
     bars = "Differences are within a seed; bars are 95 % intervals, from three seeds on."
-    footnote(fig, bars if several else "One run, so there are no intervals.")
+    weeks = int(paired["n"].max())
+    drawn = f"One run; bars are 95 % intervals, for which its {weeks} weeks are drawn with replacement."
+    footnote(fig, bars if several else drawn if weeks > 1 else "One run of a short log, so there are no intervals.")
     charts.legend(fig, columns=3, headline="Which rule changes ASTRAEA's fairness, from print to program?")
     return fig
 

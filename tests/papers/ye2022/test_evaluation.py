@@ -24,7 +24,7 @@ from astraea.traces.trace import Trace
 from papers import scales
 from papers.ye2022 import evaluation, pictures
 from papers.ye2022.evaluation import load_workload
-from papers.ye2022.ladder import BEFORE, MEASURES, RUNGS, differences, ladder_grid
+from papers.ye2022.ladder import BEFORE, MEASURES, RUNGS, differences, drawn_weeks, ladder_grid
 from papers.ye2022.readings import (
     ASTRAEA,
     BASELINES,
@@ -182,6 +182,33 @@ def test_differences_are_paired_within_a_seed() -> None:
     assert loss.loc[RUNGS[-1].name, "mean"] == pytest.approx(-0.2)  # from the eleventh, which it stands beside
     assert loss.loc[RUNGS[-1].name, "high"] == pytest.approx(-0.2)
     assert found.loc[("fifo", "sharing_loss", RUNGS[0].name), "mean"] == pytest.approx(1.5 - 3)
+
+
+@pytest.mark.parametrize("weeks", [2, 4])
+def test_a_log_has_intervals_over_its_weeks_which_both_sides_of_a_difference_share(weeks: int) -> None:
+    """A week's loss is its number on every rung; FIFO has one more in all weeks, AlloX twice as much."""
+    of = {"astraea": lambda week: week, "fifo": lambda week: week + 1, "allox": lambda week: 2 * week}
+    rows = [
+        {"rung": rung.name, "scheduler": name, "figure": "sharing_loss", "week": week, "mean": loss(week), "n": 5}
+        for rung in RUNGS
+        for name, loss in of.items()
+        for week in range(weeks)
+    ]
+    mean = (weeks - 1) / 2
+    pairs = [(BEFORE, 0.0), ("fifo", -1.0), ("allox", -mean)]
+    paired = pd.DataFrame(
+        {"rung": RUNGS[3].name, "minus": minus, "measure": "sharing_loss", "mean": value, "low": None, "n": 1}
+        for minus, value in pairs
+    )
+    found = drawn_weeks(paired, pd.DataFrame(rows))
+    if weeks < 3:
+        assert found.equals(paired)
+        return
+    low, high = found.set_index("minus")["low"], found.set_index("minus")["high"]
+    assert (found["n"] == weeks).all()
+    assert (low["fifo"], high["fifo"]) == pytest.approx((-1, -1))  # it is so in every week
+    assert (low[BEFORE], high[BEFORE]) == pytest.approx((0, 0))
+    assert low["allox"] < -mean < high["allox"]
 
 
 def identity(run: Run) -> str:
