@@ -19,6 +19,7 @@ from astraea.core.units import HOUR, MINUTE
 from astraea.plots.style import OTHERS, WIDTH, legend, look, style
 from papers.schedules import ROW, schedule
 from papers.ye2022.falsifier import LEASE, MEASURES, Workload, measured, run, workload_of
+from papers.ye2022.readings import PAPERS
 
 HEADLINES: Final = dict(zip(
     MEASURES, ("more jobs short", "more tenants' hours short", "a higher slowdown", "later completions"), strict=True
@@ -38,7 +39,7 @@ def by_textbook(
 
 
 def examples(found: pd.DataFrame) -> pd.DataFrame:
-    """One row per ordering, from the table of `falsifier.found`.
+    """One row per ordering, from a reading's rows of the table of `falsifier.found`.
 
     Columns measure, rival, instances, behind, equal, ahead are about the random workloads. The others are about the
     smallest reversal: jobs, tenants, gpus, astraea and other (the measure under ASTRAEA and under the rival; times in
@@ -46,15 +47,16 @@ def examples(found: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for measure in MEASURES:
-        for rival, part in found[found["measure"] == measure].groupby("rival", sort=False):
+        for group, part in found[found["measure"] == measure].groupby(["reading", "rival"], sort=False):
+            reading, rival = map(str, group)
             row = {"measure": measure, "rival": rival, **part[["instances", "behind", "equal", "ahead"]].iloc[0]}
             if part["nodes"].isna().all():
                 rows.append({**row, "why": f"None of {row['instances']:,} random workloads reverses it."})
                 continue
             w, k = workload_of(part), MEASURES.index(measure)
             row |= {"jobs": len(w.jobs), "tenants": w.tenants, "gpus": w.gpus}
-            row |= {"astraea": measured(w, "astraea")[k], "other": measured(w, str(rival))[k]}
-            row["rule"], row["why"] = why(w, str(rival), measure)
+            row |= {"astraea": measured(w, "astraea", reading)[k], "other": measured(w, rival, reading)[k]}
+            row["rule"], row["why"] = why(w, rival, measure, reading)
             rows.append(row)
     columns = ["jobs", "tenants", "gpus", "astraea", "other", "rule", "why"]
     return pd.DataFrame(rows).reindex(columns=["measure", "rival", "instances", "behind", "equal", "ahead", *columns])
@@ -83,10 +85,13 @@ RULES: Final = ("the tenant that has had less", "new jobs first", "the job that 
 and whoever comes first among equals."""
 
 
-def why(w: Workload, rival: str, measure: str) -> tuple[str, str]:
-    """Return which of `RULES` parts the schedules, and in a sentence where, and what becomes of the measure."""
-    ours, theirs = (run(w, name, keep_log=True) for name in ("astraea", rival))
-    parting = _parting(w, ours, theirs, plain(rival))
+def why(w: Workload, rival: str, measure: str, reading: str = PAPERS) -> tuple[str, str]:
+    """Return which of `RULES` parts the schedules, and in a sentence where, and what becomes of the measure.
+
+    The rule is empty for the authors' program, which has more rules than the paper.
+    """
+    ours, theirs = (run(w, name, reading, keep_log=True) for name in ("astraea", rival))
+    parting = _parting(w, ours, theirs, plain(rival), reading)
     return parting.rule, f"{parting.text}. {_outcome(measure, ours, theirs, plain(rival))}."
 
 
@@ -95,14 +100,18 @@ def plain(scheduler: str) -> str:
     return look(scheduler).label.replace(r"$_{\mathrm{fair}}$", "_fair")
 
 
-def _parting(w: Workload, ours: Result, theirs: Result, rival: str) -> Parting:
-    """The first lease at which the schedules differ, and why ASTRAEA gives it as it does."""
+def _parting(w: Workload, ours: Result, theirs: Result, rival: str, reading: str) -> Parting:
+    """The first lease at which the schedules differ, and why ASTRAEA as printed gives it as it does."""
     time, (a, b) = next(
         (t, held)
         for t in np.arange(0, ours.makespan, LEASE)
         if (held := (_holders(ours, t), _holders(theirs, t))) and held[0] != held[1]
     )
     mine, other = sorted(a - b), sorted(b - a)
+    at = f"At {time / MINUTE:g} min ASTRAEA"
+    if reading != PAPERS:
+        runs = [_listed(jobs) or "nothing more" for jobs in (mine, other)]
+        return Parting("", f"{at} runs {runs[0]}, and {rival} {runs[1]}")
     seen: list[tuple[list[textbook.Exact], dict[str, tuple[bool, textbook.Exact, int]]]] = []
 
     def watched(s: textbook.Simulation) -> list[textbook.Job]:
@@ -118,7 +127,6 @@ def _parting(w: Workload, ours: Result, theirs: Result, rival: str) -> Parting:
     queue = [job for job in order if tenant[job] == tenant[first] and job not in a]
     waits = min(queue, key=lambda job: order[job], default="")
     blocked = f"{waits} is next of tenant {tenant[first] + 1} and does not fit"
-    at = f"At {time / MINUTE:g} min ASTRAEA"
     if not mine:
         return Parting(RULES[3], f"{at} leaves GPUs idle, as {blocked}, while {rival} runs {_listed(other)}")
     x = min(mine, key=lambda job: order[job])
@@ -177,25 +185,39 @@ def page(found: pd.DataFrame, measure: str, rivals: Sequence[str] = ()) -> Figur
 
     Each is a schedule of ASTRAEA, one of the rival, and the jobs with the sentence of `why`.
     """
-    mine = found[(found["measure"] == measure) & found["nodes"].notna()]
-    parts = [(str(r), p) for r, p in mine.groupby("rival", sort=False) if not rivals or r in rivals]
+    mine = found[found["measure"] == measure]
+    mine = mine[mine["rival"].isin(rivals)] if rivals else mine
+    return _page(mine, f"Small workloads on which ASTRAEA has {HEADLINES[measure]} than a rival")
+
+
+def smallest(found: pd.DataFrame) -> Figure:
+    """Draw, for each measure, the workload of fewest jobs that reverses one of its orderings."""
+    rows = found.dropna(subset="nodes")
+    jobs = rows.groupby(["measure", "rival"], sort=False).size()
+    first = rows.set_index(["measure", "rival"]).loc[[jobs[[m]].idxmin() for m in MEASURES if m in jobs]].reset_index()
+    return _page(first, "Small workloads on which the ASTRAEA of the authors' program is behind a rival")
+
+
+def _page(found: pd.DataFrame, headline: str) -> Figure:
+    groups = found.dropna(subset="nodes").groupby(["measure", "reading", "rival"], sort=False)
     with style():
-        fig, axes = plt.subplots(len(parts), 3, figsize=(WIDTH, ROW * len(parts) + 0.5), squeeze=False,
+        fig, axes = plt.subplots(len(groups), 3, figsize=(WIDTH, ROW * len(groups) + 0.5), squeeze=False,
                                  width_ratios=(1, 1, 1.4))  # fmt: skip
-        for k, (rival, part) in enumerate(parts):
-            w = workload_of(part)
-            results = [run(w, name, keep_log=True) for name in ("astraea", rival)]
+        for k, (ordering, part) in enumerate(groups):
+            (measure, reading, rival), w = map(str, ordering), workload_of(part)
+            results = [run(w, name, reading, keep_log=True) for name in ("astraea", rival)]
             end = max(r.makespan for r in results)
             for ax, result in zip(axes[k], results, strict=False):
                 assert result.grants is not None
                 schedule(ax, result.grants, w.gpus, end, by="tenant", step=LEASE, unit=MINUTE, name="min")
-                ax.set_xlabel(ax.get_xlabel() if k == len(parts) - 1 else "", fontsize=8)
-            values = [_value(measure, measured(w, name)[MEASURES.index(measure)]) for name in ("astraea", rival)]
+                ax.set_xlabel(ax.get_xlabel() if k == len(groups) - 1 else "", fontsize=8)
+            at = MEASURES.index(measure)
+            values = [_value(measure, measured(w, name, reading)[at]) for name in ("astraea", rival)]
             for ax, name, value in zip(axes[k], ("astraea", rival), values, strict=False):
                 ax.set_title(f"{look(name).label}: {value}", fontsize=8)
             axes[k, 1].set_ylabel("")
-            _listing(axes[k, 2], w, why(w, rival, measure)[1])
-    legend(fig, headline=f"Small workloads on which ASTRAEA has {HEADLINES[measure]} than a rival", axes=[])
+            _listing(axes[k, 2], w, why(w, rival, measure, reading)[1])
+    legend(fig, headline=headline, axes=[])
     return fig
 
 

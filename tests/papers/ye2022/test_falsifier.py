@@ -25,7 +25,8 @@ from papers.ye2022.falsifier import (
     smaller,
     workload_of,
 )
-from papers.ye2022.falsifier_pictures import RULES, by_textbook, examples, job_table, page, why
+from papers.ye2022.falsifier_pictures import RULES, by_textbook, examples, job_table, page, smallest, why
+from papers.ye2022.readings import PAPERS, PROGRAM
 
 DRAWN = 24
 
@@ -35,8 +36,13 @@ TURNS = Workload(1, 2, (Job(0, 1, 0, 3), Job(0, 1, 0, 2), Job(1, 1, 1, 2)))
 
 @pytest.fixture(scope="module")
 def found() -> pd.DataFrame:
-    rivals = ("gandiva-fair", "yarn-cs", "fifo")
-    return pd.concat([reversals(rival, DRAWN, 1).assign(rival=rival) for rival in rivals], ignore_index=True)
+    return searched(PAPERS, "gandiva-fair", "yarn-cs", "fifo")
+
+
+def searched(reading: str, *rivals: str) -> pd.DataFrame:
+    """Search for reversals as `falsifier.found` does, on a few workloads."""
+    parts = [reversals(rival, DRAWN, 1, reading).assign(reading=reading, rival=rival) for rival in rivals]
+    return pd.concat(parts, ignore_index=True)
 
 
 @pytest.fixture(scope="module")
@@ -100,12 +106,27 @@ def test_counts_are_of_the_random_workloads(found: pd.DataFrame) -> None:
 def test_it_is_the_same_again(found: pd.DataFrame) -> None:
     measured.cache_clear()
     again = reversals("fifo", DRAWN, 1)
-    pd.testing.assert_frame_equal(again, found[found["rival"] == "fifo"].drop(columns="rival").reset_index(drop=True))
+    before = found[found["rival"] == "fifo"].drop(columns=["reading", "rival"]).reset_index(drop=True)
+    pd.testing.assert_frame_equal(again, before)
+
+
+def test_the_authors_program_is_searched_with_its_own_rivals() -> None:
+    theirs = searched(PROGRAM, "fifo")
+    table = examples(theirs)
+    assert (table["behind"] > 0).any() and {*table["rule"].dropna()} == {""}
+    for row in table.dropna(subset="jobs").itertuples():
+        w = workload_of(theirs[theirs["measure"] == row.measure])
+        values = [measured(w, name, PROGRAM)[MEASURES.index(row.measure)] for name in ("astraea", "fifo")]
+        assert [row.astraea, row.other] == values and values[1] < values[0] - MARGIN
+        assert lead("fifo", row.measure, w, PROGRAM) == values[0] - values[1]
+    fig = smallest(theirs)
+    assert len(fig.axes) == 3 * table["jobs"].notna().sum()
+    plt.close(fig)
 
 
 def test_where_nothing_is_found_the_number_of_workloads_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(falsifier, "lead", lambda *_: 0.0)
-    table = examples(reversals("fifo", 3, 1).assign(rival="fifo"))
+    monkeypatch.setattr(falsifier, "lead", lambda *_, **__: 0.0)
+    table = examples(reversals("fifo", 3, 1).assign(reading=PAPERS, rival="fifo"))
     assert [*table["why"]] == ["None of 3 random workloads reverses it."] * len(MEASURES)
     assert (table["equal"] == 3).all() and table["jobs"].isna().all()
 
