@@ -161,7 +161,8 @@ def states_picture(table: pd.DataFrame, published: Mapping[str, float], *, servi
             ax.plot(at, [sums[BARS[name]].sum()] * len(at), color="#444444", label="8 and more")
         ax.plot(np.mean(at), value, **charts.PUBLISHED)
     ax.set_ylim(0, 1.1 * max([sums.max(), *published.values()]))
-    charts.legend(fig, headline="Which jobs hold the GPUs?" if service else "How many GPUs do jobs ask for?")
+    large = f"Jobs with eight GPUs and more have {100 * sums.reindex(BARS['ge8']).sum():.0f} % of the GPU-time"
+    charts.legend(fig, headline=large if service else f"{100 * sums['1']:.0f} % of the jobs ask for one GPU")
     return fig
 
 
@@ -188,8 +189,12 @@ def by_class_picture(table: pd.DataFrame, columns: tuple[str, str], published: M
     said, at = (("Running for more than an hour", HOUR) if columns[0] == "running_time" else
                 ("Waiting for more than half an hour", LONG_WAIT))  # fmt: skip
     charts.footnote(fig, f"{said}: {_rest_of_each(table, columns[0], at)}.")
-    questions = {"running_time": "Do jobs with more GPUs run longer?", "pending_time": "Who waits under FIFO?"}
-    charts.legend(fig, headline=questions[columns[0]])
+    rows = table[table[columns[0]] == at].sort_values("share")
+    ends = [
+        f"{100 * (1 - share):.0f} % of those on {class_label(demand)}"
+        for demand, share in zip(rows["demand"].iloc[[-1, 0]], rows["share"].iloc[[-1, 0]], strict=True)
+    ]
+    charts.legend(fig, headline=f"Jobs {said[0].lower()}{said[1:]}: {' to '.join(ends)}")
     return fig
 
 

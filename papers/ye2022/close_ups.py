@@ -88,7 +88,9 @@ def dear_leases(swept: pd.DataFrame) -> Figure:
         ax.grid(visible=False)
         fig.colorbar(mesh, ax=ax, label="Average JCT above the best [%]")
     charts.footnote(fig, "Frame: the recommended term. ASTRAEA from the papers, mean over seeds.")
-    charts.legend(fig, headline="How long should a lease be if checkpoints cost more?", axes=[])
+    cheap, dear = (recommended_term(part[part["overheads"] == at(factors)])[0] / 60 for at in (min, max))
+    change = f"stays at {cheap:g}" if cheap == dear else f"goes from {cheap:g} to {dear:g}"
+    charts.legend(fig, headline=f"The recommended lease term {change} min as checkpoints cost more", axes=[])
     return fig
 
 
@@ -104,8 +106,10 @@ def leases_of(honest: Result, other: Result, tenant: str) -> Figure:
     demands = long[long["submit_time"] <= begin + DAY].head(MOST).set_index("job_id")["demand"]
     changed = other.jobs.set_index("job_id")["demand"].loc[demands.index] != demands
     fig, axes = charts.panels(columns=2, width=3.5, height=3.2)
+    means = []
     for ax, (heading, result) in zip(axes, (("honest", honest), ("asks for twice the GPUs", other)), strict=True):
         jobs = result.jobs.set_index("job_id").loc[demands.index]
+        means.append(jobs["jct"].mean() / HOUR)
         assert result.grants is not None
         leases = result.grants[result.grants["job_id"].isin(demands.index)].groupby("job_id")
         row: Any
@@ -119,11 +123,11 @@ def leases_of(honest: Result, other: Result, tenant: str) -> Figure:
             ax.set(yticks=[], ylim=(len(jobs), -1), xlim=(-0.06 * DAY, DAY))
             ax.grid(visible=False, axis="y")
             name_axis(ax.xaxis, "time")
-        charts.title(ax, heading, f"mean JCT of these {len(jobs)} jobs: {jobs['jct'].mean() / HOUR:.1f} h")
+        charts.title(ax, heading, f"mean JCT of these {len(jobs)} jobs: {means[-1]:.1f} h")
     axes[0].set_ylabel("Jobs, by submission")
     charts.footnote(fig, f"ASTRAEA from the papers; jobs of {tenant} of {LONG / MINUTE:g} min and more in one day. "
                     "Boxes are leases, lines waits, numbers GPUs; the second colour asks for twice.")  # fmt: skip
-    charts.legend(fig, headline=f"What does {tenant} gain by asking for twice the GPUs?", axes=[])
+    charts.legend(fig, headline=f"{tenant} asks for twice: mean JCT {means[0]:.1f} to {means[1]:.1f} h", axes=[])
     return fig
 
 
@@ -145,9 +149,9 @@ def job_by_job(x: Result, y: Result, gpus_per_node: int) -> Figure:
         log_ticks(ax.yaxis)
     ratio = first / second
     shares = [100 * float(which.mean()) for which in (ratio > ALIKE, ratio < 1 / ALIKE)]
-    charts.footnote(fig, f"Slower under {names[0]}: {shares[0]:.0f} % of the jobs; under {names[1]}: "
-                    f"{shares[1]:.0f} %; alike: {100 - sum(shares):.0f} %. From the papers, first seed.")  # fmt: skip
-    charts.legend(fig, headline="Do both schedulers make the same jobs wait?")
+    charts.footnote(fig, f"Alike: {100 - sum(shares):.0f} %. From the papers, first seed.")
+    said = f"{shares[0]:.0f} % of the jobs are slower under {names[0]}, {shares[1]:.0f} % under {names[1]}"
+    charts.legend(fig, headline=said)
     return fig
 
 

@@ -23,6 +23,7 @@ from astraea.plots.style import log_ticks, name_axis, panels, quick, style
 from astraea.traces.named import named_trace
 from astraea.traces.trace import Trace
 from papers.ye2022.evaluation import INTERVAL, crowded_nodes, few_seeds, first_jobs, workloads
+from papers.ye2022.messages import IN
 from papers.ye2022.readings import ASTRAEA
 
 SWEPT_TERMS: Final = (300.0, 600.0, 900.0, 1800.0, 3600.0)  # lease terms of the sensitivity sweep [s]
@@ -54,15 +55,14 @@ def curves(table: pd.DataFrame, published: Mapping[str, float], of_cost: Mapping
     """
     fig, axes = charts.panels(columns=3, width=2.33, height=3.0)
     panels = {"average_jct": "(a) efficiency", "overhead_share": "(b) cost", "sharing_loss": "(c) fairness of jobs"}
-    terms, notes = sorted(table["lease_term"].unique()), []
+    terms, recommended = sorted(table["lease_term"].unique()), {}
     for ax, (column, text) in zip(axes, panels.items(), strict=True):
         charts.lines(table, "lease_term", column, by="reading", ax=ax, log=True)
         charts.title(ax, text)
         ax.set(xticks=[at for at in terms if at not in (900, 1200)], xlabel="Lease term [min]\n(log scale)")
     for reading, part in table.groupby("reading", sort=False):
         term, _ = recommended_term(part)
-        edge = ", at the edge of what was tried" if term in (terms[0], terms[-1]) else ""
-        notes.append(f"{reading} {term / 60:g} min{edge}")
+        recommended[str(reading)] = term
         means = part[part["lease_term"] == term][list(panels)].mean()
         for ax, column in zip(axes, panels, strict=True):
             ax.plot(term, means[column], label="recommended here", **_RING)
@@ -78,8 +78,10 @@ def curves(table: pd.DataFrame, published: Mapping[str, float], of_cost: Mapping
     labels = ("Average JCT [h]\n(axis cut)", "Overhead [% of JCT]\n(log scale)", "Jobs with\nsharing loss [%]")
     for ax, label in zip(axes, labels, strict=True):
         ax.set_ylabel(label)
-    charts.footnote(fig, f"Recommended: {'; '.join(notes)}.")
-    charts.legend(fig, columns=3, headline="How long should a lease be?")
+    if {terms[0], terms[-1]} & {*recommended.values()}:
+        charts.footnote(fig, f"{terms[0] / 60:g} and {terms[-1] / 60:g} min are the ends of what was tried.")
+    said = ", ".join(f"{recommended[name] / 60:g} min {where}" for name, where in IN.items() if name in recommended)
+    charts.legend(fig, columns=3, headline=f"Recommended lease term: {said}")
     return fig
 
 
@@ -97,7 +99,9 @@ def sensitivity(excess: pd.DataFrame, note: str) -> Figure:
         with style():
             ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     charts.footnote(fig, f"ASTRAEA from the papers, as in Fig 9. {note}")
-    charts.legend(fig, headline="How sensitive is the best lease term?", axes=[])
+    best = excess.loc[excess.groupby("what")["excess"].idxmin(), "lease_term"] / 60
+    ends = f"{best.min():g}" if best.min() == best.max() else f"{best.min():g} to {best.max():g}"
+    charts.legend(fig, headline=f"The lease term of the lowest JCT is {ends} min in all cases", axes=[])
     return fig
 
 

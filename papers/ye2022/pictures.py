@@ -20,7 +20,8 @@ from astraea.plots.style import BEHIND, footnote, log_ticks, look, name_axis, na
 from astraea.traces.describe import offered_load
 from astraea.traces.trace import Trace
 from papers.ye2022.evaluation import first_jobs, jobs_shown
-from papers.ye2022.readings import PAPERS, READINGS
+from papers.ye2022.messages import leaders, times_ahead
+from papers.ye2022.readings import PAPERS, READINGS, SCHEDULERS
 from papers.ye2022.tables import TENANT_LEVELS, relative_to
 
 RHO_RANGE: Final = (0.5, 1.5)  # of the boxes of Fig 11; a triangle marks a whisker that goes on beyond
@@ -59,7 +60,7 @@ def job_fairness(points: pd.DataFrame, losses: pd.DataFrame, published: Mapping[
             charts.title(ax, f"({letter}) {reading}: {text}")
     axes[3].set_yticklabels([])
     _noted(fig, losses, _KNOWN, _DASH)
-    charts.legend(fig, headline="How many jobs get less than 95 % of their fair share?")
+    charts.legend(fig, headline=f"Fewest jobs below 95 % of their share:\n{leaders(losses, 'sharing_loss')}")
     return fig
 
 
@@ -82,7 +83,8 @@ def tenant_fairness(boxes: pd.DataFrame, shares: pd.DataFrame, published: Mappin
         charts.title(axes[k + 2], f"({'cd'[k]}) {look(name).label}, {PAPERS}")
     axes[3].set(ylabel="", yticklabels=[])
     footnote(fig, f"(c), (d): a box per tenant, from the 5 % to the 95 % quantile of its cases. {_KNOWN}")
-    charts.legend(fig, columns=3, headline="How often does a tenant get less than it is owed over 24 hours?")
+    fewest = leaders(shares, "tenant_below_99")
+    charts.legend(fig, columns=3, headline=f"Fewest cases below 0.99 of what a tenant is owed in a day:\n{fewest}")
     return fig
 
 
@@ -152,7 +154,9 @@ def longest_waits(waits: pd.DataFrame) -> Figure:
         charts.title(ax, text)
     axes[1].set_yticklabels([])
     _noted(fig, waits)
-    charts.legend(fig, headline="How long does the unluckiest job wait?")
+    means = waits.groupby("scheduler")["first_wait"].mean().sort_values() / 3600
+    ends = [f"{means.iloc[k]:.3g} h ({look(str(means.index[k])).label})" for k in (0, -1)]
+    charts.legend(fig, headline=f"The longest wait for a first start: {' to '.join(ends)}")
     return fig
 
 
@@ -171,7 +175,7 @@ def slowdown(points: pd.DataFrame, averages: pd.DataFrame) -> Figure:
         charts.title(below, f"({'cd'[k]}) {reading}: average")
     axes[3].set_yticklabels([])
     _noted(fig, averages, _KNOWN, _DASH)
-    charts.legend(fig, headline="How much longer do jobs take because they wait?")
+    charts.legend(fig, headline=f"Lowest average slowdown:\n{leaders(averages, 'average_slowdown')}")
     return fig
 
 
@@ -195,7 +199,7 @@ def completion_times(table: pd.DataFrame) -> Figure:
         charts.title(ax, f"({'ab'[k]}) {reading}")
     axes[1].set_yticklabels([])
     _noted(fig, table, "Right of each panel: difference to ASTRAEA, same seed.", _KNOWN, _DASH)
-    charts.legend(fig, headline="How long do jobs take from submission to end?")
+    charts.legend(fig, headline=f"Lowest average JCT:\n{leaders(table, 'average_jct')}")
     return fig
 
 
@@ -224,7 +228,8 @@ def cluster_sizes(table: pd.DataFrame) -> Figure:
     aside = f"Without the {' to '.join(map(str, ends))} jobs of each seed whose gangs no quota of the smallest cluster "
     aside = f"{aside}can hold:\nlosses are below those of Fig 10. " if any(ends) else ""
     footnote(fig, f"{aside}Numbers in the panels: ASTRAEA over Tiresias-L, same seed (– below a loss of 0.1 %).")
-    charts.legend(fig, headline="Does ASTRAEA stay ahead of Tiresias-L as the cluster grows?")
+    sizes = times_ahead(table, "nodes_percent", "sharing_loss", ["tiresias-l"])
+    charts.legend(fig, headline=f"Sizes at which ASTRAEA has less sharing loss than Tiresias-L:\n{sizes}")
     return fig
 
 
@@ -270,7 +275,8 @@ def loads(table: pd.DataFrame, trace: Trace, cluster: Cluster) -> Figure:
     for ax in axes[1::2]:
         ax.set_ylabel("")
     footnote(fig, f"{jobs_shown(trace)} Their load as recorded is {own:.2f}. FIFO is in the table only. {_KNOWN}")
-    charts.legend(fig, headline="At what load do schedulers part?")
+    least = times_ahead(shown, "load", "sharing_loss", SCHEDULERS)
+    charts.legend(fig, headline=f"Loads at which ASTRAEA has the least sharing loss:\n{least}")
     return fig
 
 

@@ -37,7 +37,9 @@ def queue(table: pd.DataFrame) -> Figure:
     axes[1].set_ylabel("GPUs waited for")
     axes[1].yaxis.set_major_formatter("{x:,.0f}")
     footnote(fig, "Means of 6 hours, first seed, from the papers. The table has all schedulers.")
-    charts.legend(fig, headline="Do static quotas leave GPUs idle while jobs wait?")
+    of = means.groupby("scheduler")[["utilization", "waiting"]].mean().loc[list(PAIR)]
+    said = [f"{look(name).label} {100 * row.utilization:.0f} % and {row.waiting:,.0f}" for name, row in of.iterrows()]
+    charts.legend(fig, headline=f"GPUs in use and waited for, on average: {', '.join(said)}")
     return fig
 
 
@@ -67,5 +69,7 @@ def overheads(table: pd.DataFrame) -> Figure:
     right.set(xlim=(0, right.get_xlim()[1]), xlabel="Preemptions per job", yticklabels=[])
     for ax, text in ((left, "(a) time of jobs"), (right, "(b) preemptions")):
         charts.title(ax, text)
-    charts.legend(fig, headline="What do jobs spend their time on?")
+    shares = means["overhead_share"]
+    said = f"{100 * shares.max():.1f} % of the JCT, under {look(str(shares.idxmax())).label}"
+    charts.legend(fig, headline=f"Checkpoints and restarts take at most {said}")
     return fig

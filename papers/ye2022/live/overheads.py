@@ -71,5 +71,7 @@ def overheads_picture(table: pd.DataFrame) -> Figure:
     axes[1].set_ylim(0.8 * table["overhead_share"].min(), 1.4 * table["overhead_share"].max())
     name_axis(axes[1].yaxis, "overhead_share", log=True)
     axes[1].set_ylabel("Overhead [% of JCT]\n(log scale)")
-    charts.legend(fig, columns=3, headline="Do measured overheads change the best lease term?")
+    best = table.pivot_table("average_jct", "overheads", "lease_term").idxmin(axis=1) / 60
+    ends = f"{best.min():g}" if best.min() == best.max() else f"{best.min():g} to {best.max():g}"
+    charts.legend(fig, columns=3, headline=f"The lease term of the lowest JCT is {ends} min, whichever overheads")
     return fig
