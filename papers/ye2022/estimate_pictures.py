@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from astraea.core.units import DAY
+from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.plots import charts
 from astraea.plots.dots import SEED
 from astraea.plots.statistics import mean_interval
@@ -51,7 +51,9 @@ def remaining(table: pd.DataFrame, whose: str) -> Figure:
     charts.named_line(left, 0.5, "half of the jobs", vertical=False)
     charts.title(left, "(a) Survival")
     charts.title(right, "(b) What is left of a job that still runs")
-    charts.legend(fig, columns=2, headline="Does a job that ran long still run long?")
+    later = float(np.interp(HOUR, x, table["observed_remaining"]))
+    left_then = f"{median / MINUTE:.3g} min at its start, {later / MINUTE:.3g} min after an hour of service"
+    charts.legend(fig, columns=2, headline=f"Median of what is left of a job: {left_then}")
     return fig
 
 
@@ -80,7 +82,9 @@ def errors(density: pd.DataFrame, jobs: int) -> Figure:
             ax.set_ylabel("Estimate")
             charts.title(ax, name)
         fig.colorbar(drawn, ax=fig.axes, label="Jobs per cell [%]", extend="max", shrink=0.8, format="%g")
-    charts.legend(fig, headline="Which estimates follow the truth?")
+    near = density[(density["estimate"] / density["truth"]).between(0.5, 2.0)].groupby("estimator")["share"].sum()
+    said = ", ".join(f"{name} {100 * near.get(name, 0.0):.0f} %" for name in names)
+    charts.legend(fig, headline=f"Within a factor of two: {said}")
     return fig
 
 
@@ -110,7 +114,8 @@ def honesty(curve: pd.DataFrame, age: pd.DataFrame, span: float) -> Figure:
         axes[0].set_ylabel("Jobs that needed no more,\nover promised [points]")
         axes[1].set(xlim=(0, span / DAY), xlabel="Day on which the job is submitted")
         axes[1].set_ylabel("Jobs inside the band,\nover 80 % [points]")
-    charts.legend(fig, headline="Do estimates keep what they promise?")
+    most = 100 * (curve["share"] - curve["probability"]).abs().max()
+    charts.legend(fig, headline=f"Quantiles miss what they promise by up to {most:.0f} points")
     return fig
 
 

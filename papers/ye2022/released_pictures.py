@@ -86,7 +86,10 @@ def options(paid: pd.DataFrame) -> Figure:
     fig, axes = charts.panels(columns=4, width=1.75, height=3.3)
     log = ["average_slowdown", "sharing_loss"]
     dot_plot(paid, MEASURES, "variant", axes, groups=GROUPS, reference=WRITTEN, log=log)
-    charts.legend(fig, columns=2, headline="What does each rule of the program change?")
+    losses = 100 * paid.groupby("variant")["sharing_loss"].mean()
+    changes = losses - losses[WRITTEN]
+    most = changes.abs().idxmax()
+    charts.legend(fig, columns=2, headline=f"Sharing loss changes most by {most}: {changes[most]:+.1f} points")
     return fig
 
 
@@ -155,7 +158,10 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
     weeks = int(paired["n"].max())
     drawn = f"One run; bars are 95 % intervals, for which its {weeks} weeks are drawn with replacement."
     footnote(fig, bars if several else drawn if weeks > 1 else "One run of a short log, so there are no intervals.")
-    charts.legend(fig, columns=3, headline="Which rule changes ASTRAEA's fairness, from print to program?")
+    losses = paired[(paired["minus"] == "tiresias-l") & (paired["measure"] == "sharing_loss")]
+    lead = 100 * losses.set_index("rung")["mean"]
+    ends = f"{lead[RUNGS[0].name]:+.1f} points as printed, {lead[RUNGS[main - 1].name]:+.1f} in the authors' program"
+    charts.legend(fig, columns=3, headline=f"Sharing loss, ASTRAEA minus Tiresias-L: {ends}")
     return fig
 
 
@@ -171,4 +177,4 @@ def _numbered() -> list[str]:
 
 def baselines(every: pd.DataFrame) -> Figure:
     """Draw each baseline in the ways that its paper leaves open, beside ASTRAEA."""
-    return against_astraea(every, "How much depends on what the rivals' papers leave open?")
+    return against_astraea(every, "variants of the rivals")

@@ -32,13 +32,16 @@ def tenant_days(days: pd.DataFrame) -> Figure:
         ax.collections[0].colorbar.remove()
     marks = "Red, hatched: less than it was owed; blue: more; grey, dotted: owed nothing."
     footnote(fig, f"{marks} From the papers, first seed.")
-    charts.legend(fig, headline="Which tenant gets its share on which day?", axes=[])
+    owed = days.dropna(subset="rho_tenant")
+    short = (owed["rho_tenant"] < 0.99).groupby(owed["scheduler"]).mean()
+    said = ", ".join(f"{look(name).label} {100 * short[name]:.0f} %" for name in names)
+    charts.legend(fig, headline=f"A tenant's days below 0.99 of what it is owed: {said}", axes=[])
     return fig
 
 
 def memories(table: pd.DataFrame) -> Figure:
     """Draw fairness and efficiency by how far back a scheduler remembers what tenants have used, beside ASTRAEA."""
-    return against_astraea(table, "How much of a tenant's history should count?")
+    return against_astraea(table, "other memories of a tenant's past")
 
 
 def over_claiming(gained: pd.DataFrame) -> Figure:
