@@ -45,7 +45,9 @@ def speeds(ratios: pd.DataFrame, types: Sequence[str]) -> Figure:
     axes[0].minorticks_off()
     axes[1].set_xlim(0, 1.05)
     axes[1].xaxis.set_major_formatter(PercentFormatter(1, symbol=""))
-    charts.legend(fig, headline="Which type is fast, and which is cheap?")
+    fastest, cheapest = (ratios[[f"{name}{of}" for name in types]].idxmax(axis=1) for of in ("", " per $"))
+    of = f"{(fastest == 'v100').sum()} of {len(ratios)} job types"
+    charts.legend(fig, headline=f"A V100 is fastest for {of}, and cheapest for {(cheapest == 'v100 per $').sum()}")
     return fig
 
 
@@ -79,7 +81,8 @@ def examples(gains: pd.DataFrame, printed: Sequence[float], table: pd.DataFrame)
     for ax in axes:
         ax.legend(loc="upper right", fontsize=7.5)
         ax.grid(visible=False, axis="x")
-    charts.legend(fig, headline="Do Gavel's programs give what the paper works out?", axes=[])
+    same = (table["value"].round(2) == table["paper"]).sum()
+    charts.legend(fig, headline=f"Gavel's worked examples: {same} of {len(table)} values are as printed", axes=[])
     return fig
 
 

@@ -119,7 +119,9 @@ def picture(found: pd.DataFrame) -> Figure:
     marks = [m for m in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000) if low <= m <= high]
     axes[1].set_yticks(marks, [f"{m:g}" for m in marks])
     axes[1].minorticks_off()
-    charts.legend(fig, headline="Which price and λ earn most and share most evenly?")
+    best = ours.groupby(["price", "rounds"])["revenue"].mean().reset_index().sort_values("revenue").iloc[-1]
+    said = f"a maximal price of {best['price']:g} and λ = {best['rounds']:g}"
+    charts.legend(fig, headline=f"Highest revenue: {factor_text(best['revenue'])} thousand with {said}")
     return fig
 
 

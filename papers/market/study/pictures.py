@@ -193,7 +193,8 @@ def fairness(table: pd.DataFrame) -> Figure:
     charts.title(axes[1], "(b) Fig 7: tenants of all trials; the paper has 1 for every tenant of BatchSche")
     charts.footnote(fig, f"In the reading “{SECTION}” total revenue is not above 0 in {none.sum()} of {len(none)} "
                     "plans, which have no fairness.")  # fmt: skip
-    charts.legend(fig, headline="Whose revenue is shared evenly?")
+    near = (shown["alpha"] - 1).abs().groupby(shown["scheduler"]).median().sort_values()
+    charts.legend(fig, headline=f"Closest to an even share of revenue: {look(str(near.index[0])).label}")
     return fig
 
 
@@ -253,7 +254,10 @@ def running_time(table: pd.DataFrame, varied: str, bound: float) -> Figure:
     axes[1].axhline(bound, **REFERENCE)
     axes[1].annotate(f"paper: about {bound:g} s, on a laptop", (0.03, bound), (0, -9), ("axes fraction", "data"),
                      "offset points", fontsize=7.5)  # fmt: skip
-    charts.legend(fig, headline=f"Does the time to plan grow with the {varied}?")
+    ends = times[times["reading"] == HERE].groupby(varied)["seconds"].mean()
+    longer, more = ends.iloc[-1] / ends.iloc[0], ends.index[-1] / ends.index[0]
+    text = f"With {more:.2g} times the {varied}, planning takes {longer:.2g} times as long"
+    charts.legend(fig, headline=f"{text}, {HERE}")
     return fig
 
 
@@ -275,7 +279,9 @@ def wrong_prices(table: pd.DataFrame) -> Figure:
         revenue = part.groupby("percent")["revenue"].mean()
         sign = ", all losses" if (revenue < 0).all() else ""
         charts.title(ax, f"{load} load", f"total {factor_text(revenue[100])} thousand at 100 %{sign}")
-    charts.legend(fig, headline="Is too low a price better than too high a price?")
+    of = change.groupby("percent")["change"].mean()
+    said = ", ".join(f"{of[at]:+.3g} at {at:g} %" for at in (of.index[0], of.index[-1]))
+    charts.legend(fig, headline=f"Revenue against the estimated price, thousands: {said}")
     return fig
 
 
@@ -296,5 +302,8 @@ def admission(table: pd.DataFrame) -> Figure:
         right.hist(mine.loc[~pays, "ideal"], bins=np.linspace(0, top, 26), color="#888888")
         right.set(xlabel="Ideal revenue", ylabel="Jobs")
         charts.title(right, f"{reading}: {(~pays).sum():,} in tenants' shares")
-    charts.legend(fig, headline="Is every admitted job worth what it costs?")
+    bought = table[table["cost"] > 0].assign(worth=lambda jobs: 100.0 * (jobs["ideal"] > jobs["cost"]))
+    shares = bought.groupby("reading")["worth"].mean()
+    said = ", ".join(f"{shares[reading]:.4g} % {reading}" for reading in READINGS)
+    charts.legend(fig, headline=f"Jobs on idle resources worth what they cost: {said}")
     return fig

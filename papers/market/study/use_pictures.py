@@ -71,7 +71,10 @@ def utilization(used: pd.DataFrame, paper: Mapping[str, float]) -> Figure:
         charts.title(ax, f"({letter}) use, {reading}", f"Astraea: at most {peak:.0f} % (paper 100 %)")
         charts.title(below, f"({after}) last hour in use, {reading}")
         makespans(part, below, paper if reading == HERE else {})
-    charts.legend(fig, columns=3, headline="Who uses all workers, and who is done first?")
+    ends = used[(used["reading"] == HERE) & (used["utilization"] > 0)].groupby(["scheduler", "trial"])["hour"].max()
+    first = ends.groupby("scheduler").mean().sort_values()
+    said = f"{look(str(first.index[0])).label} after {first.iloc[0]:,.0f} h, Astraea after {first[OURS]:,.0f} h"
+    charts.legend(fig, columns=3, headline=f"Done first ({HERE}): {said}")
     return fig
 
 

@@ -77,7 +77,9 @@ def estimates(foresight: pd.DataFrame, errors: pd.DataFrame, bound: float) -> Fi
     known = f"after {foresight['epochs'].iloc[-1]:g} epochs known to {last:.0f} %"
     charts.title(axes[0], "(a) when a job will end", known)
     charts.title(axes[1], "(b) the worst app, if estimates are wrong")
-    charts.legend(fig, headline="Does Themis need good estimates of the time left?", axes=[])
+    ends = errors[errors["scheduler"] == SUBJECT].groupby("error")["max_rho"].mean()
+    change = f"{ends.iloc[0]:.2f} to {ends.iloc[-1]:.2f} with errors of {100 * ends.index[-1]:.0f} %"
+    charts.legend(fig, headline=f"Themis' worst app goes from ρ = {change}", axes=[])
     return fig
 
 
@@ -99,7 +101,9 @@ def auction(example: pd.DataFrame) -> Figure:
         for edge in range(1, len(texts)):
             ax.axvline(edge - 0.5, color="#DDDDDD", linewidth=0.6, zorder=0)
         ax.set_ylabel("Value $V = 1/\\rho$")
-    charts.legend(fig, headline="What does each app bid for each choice of GPUs?")
+    prizes = example[example["won"].astype(bool)].set_index("app")
+    gangs = (prizes["local"] + prizes["spread"]).to_dict()
+    charts.legend(fig, headline=f"Gangs won: {', '.join(f'{app} {number:g}' for app, number in gangs.items())}")
     return fig
 
 
@@ -121,7 +125,10 @@ def comparison(apps: pd.DataFrame, summary: pd.DataFrame, bound: float) -> Figur
     axes[1].set_xlim(left=1)
     for ax in axes[3::2]:
         ax.set_yticklabels([])
-    charts.legend(fig, headline="Whose worst app is best off, and what does that cost?")
+    means = summary.groupby("scheduler")[["max_rho", "relative_gpu_time"]].mean()
+    best = means.sort_values("max_rho").iloc[0]
+    cost = f"for {100 * best['relative_gpu_time'] - 100:.0f} % more GPU-time than at best"
+    charts.legend(fig, headline=f"{look(str(best.name)).label} has the lowest worst ρ, {best['max_rho']:.2f}, {cost}")
     return fig
 
 
@@ -150,7 +157,10 @@ def knob_and_lease(knob: pd.DataFrame, lease: pd.DataFrame, bound: float, good_f
         charts.named_line(ax, good_f, f"paper: f = {good_f:g}", (4, 2))
     for ax in axes[::2]:
         charts.named_line(ax, bound, f"paper: {bound:g}", vertical=False)
-    charts.legend(fig, headline="What does fairness cost, and what do short leases?")
+    of_f = knob.groupby("f")[["max_rho", "relative_gpu_time"]].mean().iloc[[0, -1]]
+    costs = [f"{100 * time - 100:.0f} %" for time in of_f["relative_gpu_time"]]
+    rhos = " to ".join(f"{rho:.2f}" for rho in of_f["max_rho"])
+    charts.legend(fig, headline=f"From f = 0 to 1: worst ρ {rhos}, additional GPU-time {' to '.join(costs)}")
     return fig
 
 
@@ -180,7 +190,10 @@ def contention(table: pd.DataFrame, bound: float) -> Figure:
     axes[3].set_ylim(bottom=1)
     if one.any():
         charts.footnote(fig, "Themis with f = 1 is in (a) alone.")
-    charts.legend(fig, columns=4, headline="Whose worst app suffers as GPUs become scarce?")
+    scarce = table[table["contention"] == table["contention"].max()].groupby("scheduler")["max_rho"].mean()
+    ends = [f"{scarce[name]:.3g} ({look(str(name)).label})" for name in (scarce.idxmin(), scarce.idxmax())]
+    top = f"Worst ρ at a contention of {table['contention'].max():g}"
+    charts.legend(fig, columns=4, headline=f"{top}: {' to '.join(ends)}")
     return fig
 
 
@@ -198,7 +211,9 @@ def variants(table: pd.DataFrame, bound: float) -> Figure:
         ax.set_ylim(bottom=1)
         charts.named_line(ax, bound, f"paper: {bound:g}", vertical=False)
         charts.title(ax, f"contention {load:g}")
-    charts.legend(fig, headline="Is the worst app better off with a higher f?")
+    plain = table[table["variant"] == "as it is"].groupby(["contention", "f"])["max_rho"].mean()
+    best = [f"{plain[load].idxmin():g} at contention {load:g}" for load in loads]
+    charts.legend(fig, headline=f"The worst app is best off with f = {' and '.join(best)}")
     return fig
 
 
@@ -217,7 +232,9 @@ def lies(table: pd.DataFrame) -> Figure:
     axes[0].set_ylim(0, 1.1 * max(1.0, table["jct"].max()))
     charts.title(axes[0], "(a) liars")
     charts.title(axes[1], "(b) everybody else, on average")
-    charts.legend(fig, headline="Does it pay to report a larger ρ?")
+    gains = 100 * table.groupby(table["f"].isna())["jct"].mean() - 100
+    change = f"by {gains[False]:+.0f} % under Themis, by {gains[True]:+.0f} % under the strawman"
+    charts.legend(fig, headline=f"A larger reported ρ changes the liar's JCT {change}")
     return fig
 
 
@@ -240,7 +257,9 @@ def two_ideas(apps: pd.DataFrame) -> Figure:
             name_values(ax, [0.25, 0.5, 1, 2], vertical=True)
             charts.title(ax, LOOKS[scheduler].label)
     axes[0].set_ylabel("$T_{shared}$ / $T_{isolated}$")
-    charts.legend(fig, columns=3, headline="Who is short of GPU-time, and who is late?")
+    rows = apps[apps["scheduler"] == SUBJECT]
+    late, short = (100 * float(x.mean()) for x in (rows["finish_time_fairness"] > LATE, rows["rho_job"] < SHARING_LOSS))
+    charts.legend(fig, columns=3, headline=f"Under Themis {late:.0f} % of apps are late, {short:.0f} % lack GPU-time")
     return fig
 
 

@@ -62,7 +62,7 @@ def test_two_runs_of_one_tenant_and_of_two_schedulers_are_drawn_job_by_job() -> 
     fig = close_ups.leases_of(honest, greedy, tenant)
     long = honest.jobs[(honest.jobs["tenant"] == tenant) & (honest.jobs["duration"] >= close_ups.LONG)]
     assert f"mean JCT of these {len(long)} jobs: {long['jct'].mean() / HOUR:.1f} h" in texts(fig)
-    assert "alike: 100 %" in texts(close_ups.job_by_job(honest, honest, 8))
+    assert "Alike: 100 %" in texts(close_ups.job_by_job(honest, honest, 8))
 
 
 def test_the_values_at_one_size_are_said() -> None:
