@@ -1,4 +1,4 @@
-"""What pictures of [Ye2022] say in their titles, from the numbers that they draw."""
+"""Titles of pictures of [Ye2022]: what came out, from the numbers that are drawn."""
 
 from __future__ import annotations
 
