@@ -14,7 +14,7 @@ from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.plots import charts
 from astraea.plots.dots import SEED
 from astraea.plots.statistics import mean_interval
-from astraea.plots.style import REFERENCE, name_axis, style
+from astraea.plots.style import REFERENCE, look, name_axis, style
 from papers.ye2022.estimates import ESTIMATING, costs, places
 
 CURVES: Final = {
@@ -182,7 +182,10 @@ def impact(table: pd.DataFrame) -> Figure:
     for ax, same in zip(axes[2:], (1, 0), strict=True):
         charts.named_line(ax, same, "as with true times", vertical=False)
         ax.set_xlabel("Noise (log scale from 50 % on)" + "; learned" * (len(at) > len(noisy)))
-    charts.legend(fig, headline="What do errors of estimates cost?")
+    cost = both.groupby(["scheduler", "source"])["loss_change"].mean() * 100
+    name, source = map(str, cost.idxmax())  # type: ignore[call-overload]
+    what = f"{look(name).label}, {source} noise" if source.endswith("%") else f"{look(name).label}, {source}"
+    charts.legend(fig, headline=f"Errors of estimates cost at most {cost.max():+.1f} points of sharing loss ({what})")
     return fig
 
 

@@ -112,7 +112,9 @@ def burst(curves: pd.DataFrame) -> Figure:
             ax.set_ylim(min(low, 0) - 0.04 * max(high, 10), 1.05 * max(high, 10))
             charts.title(ax, f"({'abcd'[2 * row + k]}) {('memories of ASTRAEA', 'other schedulers')[row]}")
         _named(axes[2 * row + 1], names)
-    charts.legend(fig, headline="A tenant comes back after days: who pays for its burst?", axes=[])
+    lacking = curves.groupby(["scheduler", "time"])["lacking"].mean().groupby("scheduler").max().sort_values() * 100
+    ends = [f"{lacking.iloc[k]:.0f} % of it ({look(str(lacking.index[k])).label})" for k in (0, -1)]
+    charts.legend(fig, headline=f"While a burst runs, the others lack at most {' to '.join(ends)}", axes=[])
     return fig
 
 

@@ -79,7 +79,8 @@ def averages(table: pd.DataFrame, *, height: float = 2.8) -> Figure:
     for ax in axes:
         ax.set_xticks(rates, [f"{rate:.2g}" for rate in rates])
     charts.title(axes[0], "(a) over load")
-    said = ", ".join(f"{most[name]:+.0f} %" for name in charts.ordered(most.index))
+    words = {name: f" ({look(name).label})" if len(most) > 1 else "" for name in charts.ordered(most.index)}
+    said = ", ".join(f"{most[name]:+.0f} %{word}" for name, word in words.items())
     charts.title(axes[1], f"(b) against “{look(base).label}”", "same seed")
     compared = {"ideal": "Rounds against an ideal execution", "oracle": "Estimated pairs against measured ones"}[base]
     charts.legend(fig, columns=2, headline=f"{compared}: JCT at most {said}")
@@ -221,8 +222,9 @@ def placement(mixed: pd.DataFrame) -> Figure:
         charts.title(ax, text, f"{times:.2g} times as long if placement is unknown")
     low, high = hours["jobs_per_hour"].min(), hours["jobs_per_hour"].max()
     jct = hours.groupby(["told", "jobs_per_hour"])["gang_jct"].mean()
-    times = [f"{jct[TOLD['blind'], at] / jct[TOLD['aware'], at]:.2g} times at {at:g} jobs/h" for at in (low, high)]
-    charts.legend(fig, columns=3, headline=f"Gangs take {' and '.join(times)} as long if placement is unknown")
+    times = [f"{jct[TOLD['blind'], at] / jct[TOLD['aware'], at]:.2g}" for at in (low, high)]
+    rates = f"at {low:g} and {high:g} jobs/h"
+    charts.legend(fig, columns=3, headline=f"Placement unknown: gangs take {' and '.join(times)} times as long {rates}")
     return fig
 
 

@@ -137,7 +137,10 @@ def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) 
             ax.set_ylabel("Revenue [millions]\n(log scale beyond ±0.1)")
         ax.set_xlabel(varied.capitalize())
         charts.title(ax, f"{utility} utility, {reading}", said)
-    charts.legend(fig, headline="Does Astraea earn more than the others? (above 1)")
+    earned = table[table["reading"] == HERE].groupby("scheduler")["revenue"].sum()
+    below = [look(name).label for name in ordered(earned.index) if name != OURS and earned[name] > earned[OURS]]
+    said = f"{' and '.join(below)} earn more than Astraea" if below else "Astraea earns more than every rival"
+    charts.legend(fig, headline=f"{said}, {HERE}")
     return fig
 
 
@@ -161,7 +164,9 @@ def near_optimum(table: pd.DataFrame, by: str, bound: float) -> Figure:
     of = table[table["reading"] == SECTION]
     if absent := [f"{n} {what}" for what in ("jobs", "servers") for n in sorted(set(table[what]) - set(of[what]))]:
         charts.footnote(fig, f"Optima {SECTION} with {' or '.join(absent)} take too long and are not computed.")
-    charts.legend(fig, headline=f"How much of the optimum is earned? (paper: Astraea above {bound:g})")
+    ours = table[table["scheduler"] == OURS].groupby(["reading", "jobs", "servers"])["ratio"].mean().groupby("reading")
+    said = ", ".join(f"{ours.min()[name]:.2f} to {ours.max()[name]:.2f} {name}" for name in READINGS)
+    charts.legend(fig, headline=f"Part of the optimum that Astraea earns: {said}")
     return fig
 
 
@@ -193,8 +198,9 @@ def fairness(table: pd.DataFrame) -> Figure:
     charts.title(axes[1], "(b) Fig 7: tenants of all trials; the paper has 1 for every tenant of BatchSche")
     charts.footnote(fig, f"In the reading “{SECTION}” total revenue is not above 0 in {none.sum()} of {len(none)} "
                     "plans, which have no fairness.")  # fmt: skip
-    near = (shown["alpha"] - 1).abs().groupby(shown["scheduler"]).median().sort_values()
-    charts.legend(fig, headline=f"Closest to an even share of revenue: {look(str(near.index[0])).label}")
+    wide = variances(table).pivot_table(index="trial", columns="scheduler", values="variance")
+    most = (wide[OURS] <= wide.min(axis=1)).sum()
+    charts.legend(fig, headline=f"Astraea shares revenue most evenly in {most} of {len(wide)} trials, {HERE}")
     return fig
 
 
