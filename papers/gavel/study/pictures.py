@@ -79,11 +79,10 @@ def averages(table: pd.DataFrame, *, height: float = 2.8) -> Figure:
     for ax in axes:
         ax.set_xticks(rates, [f"{rate:.2g}" for rate in rates])
     charts.title(axes[0], "(a) over load")
-    words = {name: f" ({look(name).label})" if len(most) > 1 else "" for name in charts.ordered(most.index)}
-    said = ", ".join(f"{most[name]:+.0f} %{word}" for name, word in words.items())
+    ends = " to ".join(f"{x:+.0f}" for x in sorted({most.min(), most.max()}))
     charts.title(axes[1], f"(b) against “{look(base).label}”", "same seed")
     compared = {"ideal": "Rounds against an ideal execution", "oracle": "Estimated pairs against measured ones"}[base]
-    charts.legend(fig, columns=2, headline=f"{compared}: JCT at most {said}")
+    charts.legend(fig, columns=2, headline=f"{compared}: JCT at most {ends} %")
     return fig
 
 
