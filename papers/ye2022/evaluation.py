@@ -19,6 +19,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import split_off_impossible
 from astraea.core.checks import number, one_of
+from astraea.core.units import DAY
 from astraea.experiments.archive import Kept
 from astraea.experiments.grid import Grid
 from astraea.experiments.lease_term import MOST_LEASES
@@ -44,7 +45,7 @@ LEASE_TERM: Final = 900.0  # of all figures but Fig 9 [s]
 LEASE_TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 3600.0)  # of Fig 9 [s]
 SIZES: Final = (60, 80, 100, 120, 150, 200)  # of Fig 14: nodes, relative to the evaluation [%]
 SMALL_JOBS: Final = 1500
-SMALL_TIME: Final = 2 * 86_400.0  # [s]
+SMALL_TIME: Final = 2 * DAY  # [s]
 SMALL_LOAD: Final = 1.25  # served load of the first seed over the GPUs: in two days a queue has little time to grow
 LARGE: Final = 20_000  # jobs from which on a trace counts as large
 

@@ -20,7 +20,7 @@ from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
-from astraea.core.units import MINUTE
+from astraea.core.units import HOUR, MINUTE
 from astraea.plots.areas import gantt
 from astraea.plots.dots import PUBLISHED
 from astraea.plots.style import OTHERS, mark_line, name_axis, panels, quick, style, title
@@ -76,7 +76,7 @@ def asking(mechanism: str, demands: Sequence[int], hours: Sequence[float], windo
 
     Shares are those of the first `window` seconds, with what nobody held as the last, ``nobody``.
     """
-    frame = six_gpu_trace(demands).frame.assign(duration=3600.0 * np.asarray(hours, dtype=float))
+    frame = six_gpu_trace(demands).frame.assign(duration=HOUR * np.asarray(hours, dtype=float))
     trace = Trace.from_frame(frame, name="example")
     jobs = divided(trace) if mechanism == "max-min" else trace
     result = simulate(jobs, SIX_GPUS, mechanisms()[mechanism], settings=NO_OVERHEADS, keep_log=True)

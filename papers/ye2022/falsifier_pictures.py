@@ -18,7 +18,7 @@ from astraea.core.result import Result
 from astraea.core.units import HOUR, MINUTE
 from astraea.plots.style import OTHERS, WIDTH, legend, look, style
 from papers.schedules import ROW, schedule
-from papers.ye2022.falsifier import LEASE, MEASURES, Workload, measured, run, workload_of
+from papers.ye2022.falsifier import LEASE, MEASURES, SmallWorkload, measured, run, workload_of
 
 HEADLINES: Final = dict(zip(
     MEASURES, ("more jobs short", "more tenants' hours short", "a higher slowdown", "later completions"), strict=True
@@ -27,7 +27,7 @@ HEADLINES: Final = dict(zip(
 
 
 def by_textbook(
-    w: Workload, policy: Callable[[textbook.Simulation], list[textbook.Job]] = textbook.astraea
+    w: SmallWorkload, policy: Callable[[textbook.Simulation], list[textbook.Job]] = textbook.astraea
 ) -> dict[str, Any]:
     """Simulate a workload with `astraea.textbook`, under ASTRAEA unless another policy is given."""
     jobs = [textbook.JobSpec(j.tenant, j.demand, int(LEASE) * j.submit, int(LEASE) * j.duration) for j in w.jobs]
@@ -83,7 +83,7 @@ RULES: Final = ("the tenant that has had less", "new jobs first", "the job that 
 and whoever comes first among equals."""
 
 
-def why(w: Workload, rival: str, measure: str) -> tuple[str, str]:
+def why(w: SmallWorkload, rival: str, measure: str) -> tuple[str, str]:
     """Return which of `RULES` parts the schedules, and in a sentence where, and what becomes of the measure."""
     ours, theirs = (run(w, name, keep_log=True) for name in ("astraea", rival))
     parting = _parting(w, ours, theirs, plain(rival))
@@ -95,7 +95,7 @@ def plain(scheduler: str) -> str:
     return look(scheduler).label.replace(r"$_{\mathrm{fair}}$", "_fair")
 
 
-def _parting(w: Workload, ours: Result, theirs: Result, rival: str) -> Parting:
+def _parting(w: SmallWorkload, ours: Result, theirs: Result, rival: str) -> Parting:
     """The first lease at which the schedules differ, and why ASTRAEA gives it as it does."""
     time, (a, b) = next(
         (t, held)
@@ -207,7 +207,7 @@ def _value(measure: str, value: float) -> str:
     return f"{100 * value:.3g} % {'of jobs' if measure == 'sharing_loss' else 'of cases'}"
 
 
-def _listing(ax: Axes, w: Workload, text: str) -> None:
+def _listing(ax: Axes, w: SmallWorkload, text: str) -> None:
     """The jobs of a workload as a table, and below it the sentence."""
     ax.axis("off")
     minutes = LEASE / MINUTE

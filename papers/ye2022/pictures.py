@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from astraea.cluster.cluster import Cluster
+from astraea.core.units import HOUR
 from astraea.plots import charts
 from astraea.plots.style import BEHIND, footnote, log_ticks, look, name_axis, named_line
 from astraea.traces.describe import offered_load
@@ -147,7 +148,7 @@ def longest_waits(waits: pd.DataFrame) -> Figure:
     fig, axes = charts.panels(columns=2, width=3.5, height=2.7)
     panels = (("first_wait", "(a) until the first start"), ("total_wait", "(b) all waits of one job together"))
     for ax, (column, text) in zip(axes, panels, strict=True):
-        charts.by_scheduler(waits.assign(longest=waits[column].clip(lower=10) / 3600), "longest", ax, log=True)
+        charts.by_scheduler(waits.assign(longest=waits[column].clip(lower=10) / HOUR), "longest", ax, log=True)
         ax.set_xlabel("Longest wait [h] (log scale)")
         charts.title(ax, text)
     axes[1].set_yticklabels([])
@@ -246,7 +247,7 @@ def loads(table: pd.DataFrame, trace: Trace, cluster: Cluster) -> Figure:
     A column of panels is a reading. JCT and slowdown of YARN-CS are written above their panels.
     """
     fig, axes = charts.panels(columns=2, rows=3, width=3.5, height=2.1)
-    shown = _seven(table).assign(hours=table["average_jct"] / 3600)
+    shown = _seven(table).assign(hours=table["average_jct"] / HOUR)
     near = shown[shown["scheduler"] != "yarn-cs"]
     own = offered_load(first_jobs(trace)) / cluster.gpus
     for k, (reading, part) in enumerate(shown.groupby("reading", sort=False)):

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from astraea.core.result import Result
+from astraea.core.units import HOUR
 from astraea.plots import charts
 from astraea.plots.dots import SEED
 from astraea.plots.style import OTHERS, REFERENCE, few_ticks, footnote, log_ticks, look, style
@@ -24,7 +25,7 @@ GROUPS: Final = {
 }
 
 MEASURES: Final = {
-    "average_jct": ("Average JCT [h]", 1 / 3600),
+    "average_jct": ("Average JCT [h]", 1 / HOUR),
     "average_slowdown": ("Average slowdown", 1),
     "sharing_loss": ("Jobs with\nsharing loss [%]", 100),
     "tenant_below_99": ("Tenant cases\nbelow 0.99 [%]", 100),

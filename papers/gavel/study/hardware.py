@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from astraea.core.units import HOUR
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import REFERENCE, log_ticks, look
@@ -26,7 +27,7 @@ MARKS: Final[dict[str, dict[str, Any]]] = {
 """Marks of the sources, those of Table 3."""
 
 PANELS: Final = (
-    ("makespan", "Makespan [h]", 3600), ("average_jct", "Average JCT [h]", 3600),
+    ("makespan", "Makespan [h]", HOUR), ("average_jct", "Average JCT [h]", HOUR),
     ("worst_ftf", "Worst finish-time fairness", 1), ("above_1", "Finish-time fairness above 1 [% of jobs]", 0.01),
 )  # fmt: skip
 
@@ -79,7 +80,7 @@ def job_by_job(jobs: pd.DataFrame) -> Figure:
     """Draw the JCT of each job on the cluster against two simulations, a panel for each policy."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.9)
     for k, (ax, (policy, part)) in enumerate(zip(axes, jobs.groupby("policy", sort=False), strict=True)):
-        hours, below = part.drop(columns=["policy", "job"]) / 3600, []
+        hours, below = part.drop(columns=["policy", "job"]) / HOUR, []
         for source in ("here", "as their simulator"):
             x = hours[source.replace(" ", "_")]
             ax.plot(x, hours["cluster"], **MARKS[source] | {"markersize": 3, "alpha": 0.6, "label": source})

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from astraea.core.units import HOUR
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import BEHIND, look, name_axis
@@ -42,7 +43,7 @@ def over_load(
         axes[2].set_xlabel("Fairness $\\rho$ (log scale)")
         marks = [2.0**k for k in range(-4, 12)]
     else:
-        charts.cdf(shares.assign(hours=shares["jct"] / 3600), "hours", by="policy", ax=axes[2], log=True)
+        charts.cdf(shares.assign(hours=shares["jct"] / HOUR), "hours", by="policy", ax=axes[2], log=True)
         axes[2].set_xlabel("JCT [h] (log scale)")
         marks = [10.0**k for k in range(-2, 6)]
     low, high = axes[2].get_xlim()
@@ -209,7 +210,7 @@ def placement(mixed: pd.DataFrame) -> Figure:
     """Draw average JCT of gangs and of jobs on one GPU, by what LAS het. is told of placement."""
     fig, axes = charts.panels(columns=2, width=3.5, height=2.9)
     columns, words = ["gang_jct", "single_jct"], mixed["told"].map(TOLD)
-    hours = mixed.assign(told=words, **{column: mixed[column] / 3600 for column in columns})
+    hours = mixed.assign(told=words, **{column: mixed[column] / HOUR for column in columns})
     for ax, column, text in zip(axes, columns, ("(a) gangs of 2 to 8", "(b) jobs on one GPU"), strict=True):
         charts.lines(hours, "jobs_per_hour", column, by="told", ax=ax)
         ax.set_ylim(0, 1.05 * float(hours[columns].to_numpy().max()))
@@ -257,7 +258,7 @@ def tenants(means: pd.DataFrame) -> Figure:
     fig, axes = charts.panels(columns=3, rows=2, width=3.5, height=3.4)
     row = np.arange(len(means))[::-1]
     for k, (ax, (filled, hollow, text, unit_text)) in enumerate(zip(axes, TENANT_PANELS, strict=True)):
-        unit = 3600 if filled == "average_jct" else 1
+        unit = HOUR if filled == "average_jct" else 1
         for y, policy in zip(row, means.index, strict=True):
             here = look(policy)
             x = means.loc[policy, [filled, hollow]].to_numpy(float) / unit

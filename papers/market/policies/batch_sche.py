@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from astraea.core.arrays import IntArray
-from papers.market.model import Market, Plan, Schedule, checked
+from papers.market.model import Market, MarketPlan, Schedule, checked
 from papers.market.policies.astraea.batches import astraea_market
 
 
@@ -23,7 +23,7 @@ def batch_sche(
     theta: tuple[float, float] | None = None,
     rounds: int | None = None,
     is_own_priced: bool = True,
-) -> Plan:
+) -> MarketPlan:
     """Plans of all private clusters together; no job is shared and nobody pays.
 
     Tenants take workers and parameter servers in the order of the servers, each as many as its quota, so that no more
@@ -53,7 +53,7 @@ def batch_sche(
             # what a tenant alone would pay, it would pay to itself
             schedules.append(replace(s, job=int(jobs[s.job]), server=servers[s.server], cost=0.0, is_shared=False))
     schedules.sort(key=lambda s: s.start)
-    return Plan(market, tuple(schedules), np.zeros((tenants, tenants)))
+    return MarketPlan(market, tuple(schedules), np.zeros((tenants, tenants)))
 
 
 def _parts(units: IntArray, quota: IntArray) -> IntArray:

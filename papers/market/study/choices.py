@@ -18,7 +18,7 @@ from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import REFERENCE, look, mark_line
 from papers.market.metrics import revenue_fairness, total_revenue, utilization
-from papers.market.model import Market, Plan
+from papers.market.model import Market, MarketPlan
 from papers.market.policies.astraea.batches import astraea_market
 from papers.market.study.pictures import OURS, factor_text
 from papers.market.study.runs import LEMMA, planner
@@ -40,7 +40,7 @@ AS_WRITTEN: Final = 0
 
 EXAMPLE: Final = (16.0, 2)
 HERE: Final = (2.0, 1)
-"""theta and lambda of the paper's worked example, and of the figures (`runs.THETA`, `runs.ROUNDS`)."""
+"""theta and lambda of the paper's worked example, and of the figures (`runs.THETA`, `runs.LAMBDA`)."""
 
 
 class Choice(NamedTuple):
@@ -72,7 +72,7 @@ def table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     rows = []
     for trial in range(TRIALS):
         mine = market(trace, scale, trial)
-        plans: list[tuple[str, float, float, Plan]] = [
+        plans: list[tuple[str, float, float, MarketPlan]] = [
             (OURS, 1 + price, rounds, astraea_market(mine, theta=(1 + price, 1 + price), rounds=rounds))
             for price, rounds in product(PRICES, TRIED_ROUNDS)
         ]

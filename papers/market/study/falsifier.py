@@ -20,7 +20,7 @@ import pandas as pd
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Call
 from papers.market.metrics import makespan, revenue_fairness, total_revenue
-from papers.market.model import Market, Plan
+from papers.market.model import Market, MarketPlan
 from papers.market.optimum import optimum
 from papers.market.study.example import small_market
 from papers.market.study.properties import ARRIVAL
@@ -126,7 +126,7 @@ def missed(m: Jobs) -> float:
     return 1 - total_revenue(planner(m.market, OURS)(m.market)) / total_revenue(best)
 
 
-def best_plan(m: Jobs) -> Plan | None:
+def best_plan(m: Jobs) -> MarketPlan | None:
     """Return the optimum of the slots until the market's last job ends; None if no servers were found for it."""
     ours = planner(m.market, OURS)(m.market)
     return optimum(m.market, horizon=makespan(ours), known=total_revenue(ours))[1]

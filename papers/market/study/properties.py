@@ -18,7 +18,7 @@ import pandas as pd
 from astraea.core.arrays import FloatArray
 from papers.market.constraints import violations
 from papers.market.metrics import gains
-from papers.market.model import Market, Plan, Schedule
+from papers.market.model import Market, MarketPlan, Schedule
 from papers.market.policies.astraea.batches import astraea_market, schedule_batch
 from papers.market.policies.astraea.capacity import demand
 from papers.market.policies.batch_sche import batch_sche
@@ -44,7 +44,7 @@ def random_market(seed: int) -> Market:
     return small_market(f"random {seed}", [2] * tenants, [1] * tenants, [(2, 1)] * tenants, **columns)
 
 
-def planned(market: Market, is_own_priced: bool = True) -> Plan:
+def planned(market: Market, is_own_priced: bool = True) -> MarketPlan:
     """Astraea's plan of a small market."""
     return astraea_market(market, theta=THETA, rounds=1, is_own_priced=is_own_priced)
 

@@ -13,7 +13,7 @@ from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.dots import SEED
 from astraea.plots.style import log_ticks, look, ordered, style
-from papers.market.model import SLOT, Plan
+from papers.market.model import SLOT, MarketPlan
 from papers.market.readings import HERE, READINGS
 from papers.market.study import falsifier
 from papers.market.study.pictures import OURS
@@ -94,7 +94,7 @@ def reversals(found: pd.DataFrame) -> Figure:
     return pairs(some, headline, by="tenant", step=SLOT, unit=SLOT, name="slot")
 
 
-def _leases(plan: Plan) -> pd.DataFrame:
+def _leases(plan: MarketPlan) -> pd.DataFrame:
     """A row for each job that runs, as those of the grants of a `Result`."""
     jobs = plan.market.jobs
     rows = [(jobs.job_id[s.job], jobs.tenant[s.job], s.workers.sum(), SLOT * s.start, SLOT * s.end)

@@ -16,7 +16,7 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import number, whole_number
 from astraea.core.errors import InputError
 from astraea.traces.columns import rank
-from papers.market.model import NEARLY, Market, Plan, Schedule, checked
+from papers.market.model import NEARLY, Market, MarketPlan, Schedule, checked
 from papers.market.policies.astraea.capacity import Demand, Theta, demand, empty_round, feasible_theta
 from papers.market.policies.astraea.max_revenue import max_ideal_revenue
 
@@ -43,7 +43,7 @@ def astraea_market(
     theta: tuple[float, float] | None = None,
     rounds: int | None = None,
     is_own_priced: bool = True,
-) -> Plan:
+) -> MarketPlan:
     """Plan a market by the paper's algorithm: schedules and payments.
 
     Interval l = 1, 2, ... takes the jobs that arrived by tau_l = 2**l and are still waiting, and runs those it admits
@@ -97,7 +97,7 @@ def astraea_market(
         income += paid
         done = {s.job for s in admitted}
         left = [d for d in left if d.job not in done]
-    return Plan(market, tuple(schedules), income)
+    return MarketPlan(market, tuple(schedules), income)
 
 
 def schedule_batch(
