@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import matplotlib.pyplot as plt
@@ -26,15 +26,20 @@ class Pair(NamedTuple):
     titles: Sequence[str]
     grants: Sequence[pd.DataFrame]  # as those of a `Result`
     gpus: int
-    text: str
+    text: str | Callable[[Axes], None]  # or what draws it
 
 
 def pairs(
-    some: Sequence[Pair], headline: str, *, by: str, step: float, unit: float = MINUTE, name: str = "min"
-) -> Figure:
-    """Draw pairs one below the other, with their texts; `by` is what a colour stands for, else as of `schedule`."""
+    some: Sequence[Pair], headline: str, *, by: str, step: float, unit: float = MINUTE, name: str = "min",
+    width: float = 1.0,
+) -> Figure:  # fmt: skip
+    """Draw pairs one below the other, with their texts.
+
+    `by` is what a colour stands for, `width` that of the texts over that of a chart; else as of `schedule`.
+    """
     with style():
-        fig, axes = plt.subplots(len(some), 3, figsize=(WIDTH, ROW * len(some) + 0.5), squeeze=False)
+        fig, axes = plt.subplots(len(some), 3, figsize=(WIDTH, ROW * len(some) + 0.5), squeeze=False,
+                                 width_ratios=(1, 1, width))  # fmt: skip
         for k, pair in enumerate(some):
             end = max(float(grants["end"].max()) for grants in pair.grants)
             for ax, title, grants in zip(axes[k], pair.titles, pair.grants, strict=False):
@@ -43,7 +48,10 @@ def pairs(
                 ax.set_xlabel(ax.get_xlabel() if k == len(some) - 1 else "", fontsize=8)
             axes[k, 1].set_ylabel("")
             axes[k, 2].axis("off")
-            axes[k, 2].text(0, 1, "\n".join(textwrap.wrap(pair.text, 38)), fontsize=7.5, va="top")
+            if isinstance(pair.text, str):
+                axes[k, 2].text(0, 1, "\n".join(textwrap.wrap(pair.text, 38)), fontsize=7.5, va="top")
+            else:
+                pair.text(axes[k, 2])
     legend(fig, headline=headline, axes=[])
     return fig
 

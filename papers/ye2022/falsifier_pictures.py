@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -16,8 +16,8 @@ from astraea import textbook
 from astraea.core.metrics import SHARING_LOSS, SLACK, tenant_windows
 from astraea.core.result import Result
 from astraea.core.units import HOUR, MINUTE
-from astraea.plots.style import OTHERS, WIDTH, legend, look, style
-from papers.schedules import ROW, schedule
+from astraea.plots.style import OTHERS, look
+from papers.schedules import Pair, pairs
 from papers.ye2022.falsifier import LEASE, MEASURES, SmallWorkload, measured, run, workload_of
 
 HEADLINES: Final = dict(zip(
@@ -178,25 +178,18 @@ def page(found: pd.DataFrame, measure: str, rivals: Sequence[str] = ()) -> Figur
     Each is a schedule of ASTRAEA, one of the rival, and the jobs with the sentence of `why`.
     """
     mine = found[(found["measure"] == measure) & found["nodes"].notna()]
-    parts = [(str(r), p) for r, p in mine.groupby("rival", sort=False) if not rivals or r in rivals]
-    with style():
-        fig, axes = plt.subplots(len(parts), 3, figsize=(WIDTH, ROW * len(parts) + 0.5), squeeze=False,
-                                 width_ratios=(1, 1, 1.4))  # fmt: skip
-        for k, (rival, part) in enumerate(parts):
-            w = workload_of(part)
-            results = [run(w, name, keep_log=True) for name in ("astraea", rival)]
-            end = max(r.makespan for r in results)
-            for ax, result in zip(axes[k], results, strict=False):
-                assert result.grants is not None
-                schedule(ax, result.grants, w.gpus, end, by="tenant", step=LEASE, unit=MINUTE, name="min")
-                ax.set_xlabel(ax.get_xlabel() if k == len(parts) - 1 else "", fontsize=8)
-            values = [_value(measure, measured(w, name)[MEASURES.index(measure)]) for name in ("astraea", rival)]
-            for ax, name, value in zip(axes[k], ("astraea", rival), values, strict=False):
-                ax.set_title(f"{look(name).label}: {value}", fontsize=8)
-            axes[k, 1].set_ylabel("")
-            _listing(axes[k, 2], w, why(w, rival, measure)[1])
-    legend(fig, headline=f"Small workloads on which ASTRAEA has {HEADLINES[measure]} than a rival", axes=[])
-    return fig
+    some = []
+    for rival, part in mine.groupby("rival", sort=False):
+        if rivals and rival not in rivals:
+            continue
+        w, names = workload_of(part), ("astraea", str(rival))
+        values = [_value(measure, measured(w, name)[MEASURES.index(measure)]) for name in names]
+        titles = [f"{look(name).label}: {value}" for name, value in zip(names, values, strict=True)]
+        grants = [table for name in names if (table := run(w, name, keep_log=True).grants) is not None]
+        listing = partial(_listing, w=w, text=why(w, str(rival), measure)[1])
+        some.append(Pair(titles, grants, w.gpus, listing))
+    headline = f"Small workloads on which ASTRAEA has {HEADLINES[measure]} than a rival"
+    return pairs(some, headline, by="tenant", step=LEASE, width=1.4)
 
 
 def _value(measure: str, value: float) -> str:
@@ -209,7 +202,6 @@ def _value(measure: str, value: float) -> str:
 
 def _listing(ax: Axes, w: SmallWorkload, text: str) -> None:
     """The jobs of a workload as a table, and below it the sentence."""
-    ax.axis("off")
     minutes = LEASE / MINUTE
     lines = [("job", "tenant", "GPUs", "submitted", "runs"), *(
         (chr(65 + i), f"{j.tenant + 1}", f"{j.demand}", f"{minutes * j.submit:g} min", f"{minutes * j.duration:g} min")
