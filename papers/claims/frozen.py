@@ -11,8 +11,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-import pandas as pd
-
 from papers import ROOT, judging
 from papers.claims.evaluate import RULES, read_claims
 
@@ -47,8 +45,3 @@ def code(text: str) -> str:
         if token.type not in (tokenize.NL, tokenize.COMMENT):
             starts = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
     return "\n".join(line.rstrip() for line in lines if line.strip())
-
-
-def history() -> pd.DataFrame:
-    """The rows of `HISTORY`, all text."""
-    return pd.read_csv(ROOT / HISTORY, dtype=str, keep_default_na=False)

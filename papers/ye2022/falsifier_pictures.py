@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from astraea import textbook
 from astraea.core.metrics import SHARING_LOSS, SLACK, tenant_windows
 from astraea.core.result import Result
+from astraea.core.text import listed
 from astraea.core.units import HOUR, MINUTE
 from astraea.plots.style import OTHERS, look
 from papers.schedules import Pair, pairs
@@ -71,13 +72,6 @@ def job_table(found: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-class Parting(NamedTuple):
-    """The first lease that two schedules give to different jobs."""
-
-    rule: str  # of ASTRAEA, one of `RULES`
-    text: str
-
-
 RULES: Final = ("the tenant that has had less", "new jobs first", "the job that has had less", "no overtaking", "ties")
 """Algorithm 1, line 5; §6.1.1; Algorithm 2; Algorithm 1, line 16, which closes a tenant whose next job does not fit;
 and whoever comes first among equals."""
@@ -86,8 +80,8 @@ and whoever comes first among equals."""
 def why(w: SmallWorkload, rival: str, measure: str) -> tuple[str, str]:
     """Return which of `RULES` parts the schedules, and in a sentence where, and what becomes of the measure."""
     ours, theirs = (run(w, name, keep_log=True) for name in ("astraea", rival))
-    parting = _parting(w, ours, theirs, plain(rival))
-    return parting.rule, f"{parting.text}. {_outcome(measure, ours, theirs, plain(rival))}."
+    rule, text = _parting(w, ours, theirs, plain(rival))
+    return rule, f"{text}. {_outcome(measure, ours, theirs, plain(rival))}."
 
 
 def plain(scheduler: str) -> str:
@@ -95,8 +89,8 @@ def plain(scheduler: str) -> str:
     return look(scheduler).label.replace(r"$_{\mathrm{fair}}$", "_fair")
 
 
-def _parting(w: SmallWorkload, ours: Result, theirs: Result, rival: str) -> Parting:
-    """The first lease at which the schedules differ, and why ASTRAEA gives it as it does."""
+def _parting(w: SmallWorkload, ours: Result, theirs: Result, rival: str) -> tuple[str, str]:
+    """Return which of `RULES` gives the first lease at which the schedules differ, and why, in words."""
     time, (a, b) = next(
         (t, held)
         for t in np.arange(0, ours.makespan, LEASE)
@@ -120,7 +114,7 @@ def _parting(w: SmallWorkload, ours: Result, theirs: Result, rival: str) -> Part
     blocked = f"{waits} is next of tenant {tenant[first] + 1} and does not fit"
     at = f"At {time / MINUTE:g} min ASTRAEA"
     if not mine:
-        return Parting(RULES[3], f"{at} leaves GPUs idle, as {blocked}, while {rival} runs {_listed(other)}")
+        return RULES[3], f"{at} leaves GPUs idle, as {blocked}, while {rival} runs {listed(other)}"
     x = min(mine, key=lambda job: order[job])
     have, has = (float(attained[tenant[job]]) / MINUTE for job in (x, first))
     if tenant[x] != tenant[first] and have < has:
@@ -136,7 +130,7 @@ def _parting(w: SmallWorkload, ours: Result, theirs: Result, rival: str) -> Part
         rule, reason = RULES[2], f"{x} has had less of its share, {rhos}"
     else:
         rule, reason = RULES[4], f"{x} came first"
-    return Parting(rule, f"{at} runs {_listed(mine)}, as {reason}, and {rival} {_listed(other) or 'leaves GPUs idle'}")
+    return rule, f"{at} runs {listed(mine)}, as {reason}, and {rival} {listed(other) or 'leaves GPUs idle'}"
 
 
 def _holders(result: Result, time: float) -> set[str]:
@@ -152,10 +146,10 @@ def _outcome(measure: str, ours: Result, theirs: Result, rival: str) -> str:
     a, b = (result.jobs.set_index("job_id") for result in (ours, theirs))
     if measure == "sharing_loss":
         losers = [x["rho_job"][x["rho_job"] < SHARING_LOSS] for x in (a, b)]
-        texts = [_listed(f"{job} ({rho:.2f})" for job, rho in x.items()) or "none" for x in losers]
+        texts = [listed(f"{job} ({rho:.2f})" for job, rho in x.items()) or "none" for x in losers]
         return f"Jobs below 0.95 of their share: {texts[0]} under ASTRAEA, {texts[1]} under {rival}"
     more = (a["end_time"] - b["end_time"]) / MINUTE
-    late, soon = (_listed(f"{job} {m:g} min" for job, m in abs(x).items()) for x in (more[more > 0], more[more < 0]))
+    late, soon = (listed(f"{job} {m:g} min" for job, m in abs(x).items()) for x in (more[more > 0], more[more < 0]))
     return f"Ends against {rival}: {late} later{f', {soon} earlier' if soon else ''}"
 
 
@@ -164,12 +158,7 @@ def _cases(result: Result) -> str:
     cases = tenant_windows(result, window=HOUR)
     low = cases[cases["rho_tenant"] < 1 - SLACK]
     columns = (low["tenant"], low["window_end"] / HOUR, low["rho_tenant"])
-    return _listed(f"tenant {name} in hour {hour:g} ({rho:.2f})" for name, hour, rho in zip(*columns, strict=True))
-
-
-def _listed(words: Iterable[str]) -> str:
-    *most, last = [*words] or [""]
-    return f"{', '.join(most)} and {last}" if most else last
+    return listed(f"tenant {name} in hour {hour:g} ({rho:.2f})" for name, hour, rho in zip(*columns, strict=True))
 
 
 def page(found: pd.DataFrame, measure: str, rivals: Sequence[str] = ()) -> Figure:
