@@ -167,6 +167,19 @@ def title(ax: Axes, text: str, below: str = "") -> None:
                         fontsize=8)  # fmt: skip
 
 
+def titles(axes: Iterable[Axes], *texts: str) -> None:
+    """Write the title of each panel."""
+    for ax, text in zip(axes, texts, strict=True):
+        title(ax, text)
+
+
+def name_values(ax: Axes, values: Iterable[float], *, vertical: bool = False) -> None:
+    """Label some values of a logarithmic axis, and no others."""
+    marks = list(values)
+    (ax.set_yticks if vertical else ax.set_xticks)(marks, [f"{mark:g}" for mark in marks])
+    ax.minorticks_off()
+
+
 def named(column: str) -> tuple[str, str]:
     """Return the name of a column in a figure, and its unit."""
     return WORDS.get(column, (str(column).replace("_", " ").capitalize(), ""))

@@ -26,18 +26,7 @@ from papers.claims.notes import with_reasons
 from papers.gallery import published
 from papers.gallery.captions import ENTRIES, EVERY, PAPERS
 from papers.gallery.first import first_page
-from papers.gallery.sections import (
-    Made,
-    Shown,
-    alt,
-    files,
-    folded,
-    section,
-    shown,
-    thumbnail,
-    trace_of,
-    trace_order,
-)
+from papers.gallery.sections import Made, Shown, alt, files, folded, section, shown, thumbnail, trace_of, trace_order
 from papers.gallery.tables import markdown
 from papers.gallery.verdicts import how_sure, side_by_side
 from papers.market.readings import READINGS as MARKETS

@@ -49,8 +49,7 @@ def remaining(table: pd.DataFrame, whose: str) -> Figure:
         left.set_ylabel("Jobs that need more [%]")
         right.set(xlabel="Service so far", ylabel="Median of what is left")
     charts.named_line(left, 0.5, "half of the jobs", vertical=False)
-    charts.title(left, "(a) Survival")
-    charts.title(right, "(b) What is left of a job that still runs")
+    charts.titles((left, right), "(a) Survival", "(b) What is left of a job that still runs")
     charts.legend(fig, columns=2, headline="Does a job that ran long still run long?")
     return fig
 

@@ -147,9 +147,7 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
             ax.set_yticks(range(len(RUNGS)), _numbered() if ax in (axes[0], axes[2]) else [""] * len(RUNGS), fontsize=8)
             ax.set_ylim(len(RUNGS) - 0.2, -0.6)
             ax.tick_params(axis="y", length=0)
-    titles = ("(a) jobs", "(b) tenants", "(c) jobs: differences", "(d) tenants: differences")
-    for ax, text in zip(axes, titles, strict=True):
-        charts.title(ax, text)
+    charts.titles(axes, "(a) jobs", "(b) tenants", "(c) jobs: differences", "(d) tenants: differences")
     bars = "Differences are within a seed; bars are 95 % intervals, from three seeds on."
     footnote(fig, bars if several else "One run, so there are no intervals.")
     charts.legend(fig, columns=3, headline="Which rule changes ASTRAEA's fairness, from print to program?")

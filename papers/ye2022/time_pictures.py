@@ -65,7 +65,6 @@ def overheads(table: pd.DataFrame) -> Figure:
     left.set(xlim=(0, 100), xlabel="Average JCT [%]")
     charts.by_scheduler(table, "preemptions_per_job", right, names=names)
     right.set(xlim=(0, right.get_xlim()[1]), xlabel="Preemptions per job", yticklabels=[])
-    for ax, text in ((left, "(a) time of jobs"), (right, "(b) preemptions")):
-        charts.title(ax, text)
+    charts.titles((left, right), "(a) time of jobs", "(b) preemptions")
     charts.legend(fig, headline="What do jobs spend their time on?")
     return fig

@@ -47,12 +47,9 @@ def over_load(
         axes[2].set_xlabel("JCT [h] (log scale)")
         marks = [10.0**k for k in range(-2, 6)]
     low, high = axes[2].get_xlim()
-    axes[2].set_xticks(marks, [f"{mark:g}" for mark in marks])
+    charts.name_values(axes[2], marks)
     axes[2].set_xlim(low, high)
-    axes[2].minorticks_off()
-    charts.title(axes[0], f"(a) {trace}")
-    charts.title(axes[1], "(b) the gain")
-    charts.title(axes[2], f"(c) jobs at {top}")
+    charts.titles(axes, f"(a) {trace}", "(b) the gain", f"(c) jobs at {top}")
     column, factor = ratios[0]
     names = f"{look(factor.better).label} over {look(factor.baseline).label}"
     charts.legend(fig, headline=f"At {top}, {names} gains {gain(table, column, factor)}")
@@ -90,15 +87,14 @@ def averages(table: pd.DataFrame, *, height: float = 2.8) -> Figure:
 def priorities(table: pd.DataFrame, high: float, low: float) -> Figure:
     """Fig 20: jobs of weight 5 and of weight 1, and the gains of both with the published ones."""
     fig, axes = charts.panels(columns=3, width=2.6, height=3.0)
-    for ax, column, text in zip(axes, ("high_jct", "low_jct"), ("(a) weight 5", "(b) weight 1"), strict=False):
+    for ax, column in zip(axes, ("high_jct", "low_jct"), strict=False):
         over_rate(table, column, ax)
         ax.set_ylabel("Average JCT [h]")
-        charts.title(ax, text)
     axes[0].set_ylim(axes[1].get_ylim())
     name_axis(axes[0].yaxis, "average_jct")
     ratios = [("high_jct", Factor("las", "las-het", high)), ("low_jct", Factor("las", "las-het", low))]
     draw_ratios(table, ratios, axes[2])
-    charts.title(axes[2], "(c) the gain")
+    charts.titles(axes, "(a) weight 5", "(b) weight 1", "(c) the gain")
     both = " and ".join(gain(table, column, factor) for column, factor in ratios)
     charts.legend(fig, headline=f"At {table['jobs_per_hour'].max():g} jobs/h, weights 5 and 1 gain {both}")
     return fig
@@ -121,8 +117,7 @@ def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
                          textcoords="offset points", color=look(policy).color, bbox=BEHIND)  # fmt: skip
     axes[1].set_ylim(0.6, 1.15 * max(relative["times"].max(), *published.values()))
     axes[1].set_ylabel("Relative makespan")
-    charts.title(axes[0], "(a) time to complete all jobs")
-    charts.title(axes[1], "(b) over Makespan het.'s")
+    charts.titles(axes, "(a) time to complete all jobs", "(b) over Makespan het.'s")
     means = table.groupby(["policy", "jobs"])["makespan"].mean()
     most = table["jobs"].max()
     longer = f"{means['fifo', most] / means['makespan-het', most]:.2g} times as long (paper {published['fifo']:g})"
@@ -235,8 +230,7 @@ def both_fairnesses(table: pd.DataFrame) -> Figure:
         if table[column].max() == 0:
             ax.set_ylim(0, 0.05)
         ax.set_ylabel(text)
-    for ax, text in zip(axes, ("(a) completion time", "(b) Gavel's fairness", "(c) ASTRAEA's fairness"), strict=True):
-        charts.title(ax, text)
+    charts.titles(axes, "(a) completion time", "(b) Gavel's fairness", "(c) ASTRAEA's fairness")
     charts.footnote(fig, "(c) counts GPU-time as held: a job on few fast GPUs, not many slow ones, is short there.")
     charts.legend(fig, headline="What do LAS and LTGF gain by knowing the types?")
     return fig
@@ -285,6 +279,4 @@ def _round_ticks(ax: Axes) -> None:
     ax.set_xscale("log")
     low, high = ax.get_xlim()
     steps = (1, 2, 5) if high < 100 * low else (1,)
-    marks = [a * 10.0**b for b in range(-2, 6) for a in steps if low <= a * 10.0**b <= high]
-    ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
-    ax.minorticks_off()
+    charts.name_values(ax, [a * 10.0**b for b in range(-2, 6) for a in steps if low <= a * 10.0**b <= high])

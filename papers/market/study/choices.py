@@ -107,8 +107,7 @@ def picture(found: pd.DataFrame) -> Figure:
             mark: dict[str, Any] = PUBLISHED | {"marker": marker, "markersize": 11, "clip_on": False}
             ax.plot(theta - 1, factor * mine[column].mean(), **mark | {"label": name})
         ax.set_xscale("log")
-        ax.set_xticks(PRICES, [f"{price:g}" for price in PRICES])
-        ax.minorticks_off()
+        charts.name_values(ax, PRICES)
         ax.set_xlabel("Maximal price, θ − 1")
         charts.title(ax, text)
     written = found[found["rounds"] == AS_WRITTEN]
@@ -117,8 +116,7 @@ def picture(found: pd.DataFrame) -> Figure:
     axes[1].set_yscale("log")
     low, high = axes[1].get_ylim()
     marks = [m for m in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000) if low <= m <= high]
-    axes[1].set_yticks(marks, [f"{m:g}" for m in marks])
-    axes[1].minorticks_off()
+    charts.name_values(axes[1], marks, vertical=True)
     charts.legend(fig, headline="Which price and λ earn most and share most evenly?")
     return fig
 

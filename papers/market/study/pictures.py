@@ -49,11 +49,10 @@ def prices(steps: pd.DataFrame) -> Figure:
     for theta, color in ((2.0, "#56B4E9"), (6.0, "#0072B2"), (16.0, "#00395A")):
         axes[0].plot(100 * used, theta**used - 1, color=color, label=f"maximal price {theta - 1:g}")
     axes[0].set(xlabel="Workers in use [%]", ylabel="Price for a slot")
-    charts.title(axes[0], "(a) Eq. 8")
     for column, color, line, label in (("worker_price", "#D55E00", "-", "worker"), ("ps_price", "#0072B2", "--", "PS")):
         axes[1].step(range(len(steps)), steps[column], line, where="post", color=color, label=label)
     axes[1].set(xlabel="Jobs asked so far", ylabel="Price")
-    charts.title(axes[1], "(b) a queue of jobs is asked one by one")
+    charts.titles(axes, "(a) Eq. 8", "(b) a queue of jobs is asked one by one")
     for ax in axes:
         ax.legend(frameon=False, fontsize=8)
     charts.legend(fig, headline="The last free workers cost most", axes=[])

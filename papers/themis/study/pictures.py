@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from astraea.core.metrics import SHARING_LOSS
@@ -47,14 +46,14 @@ def one_app(app: App, losses: pd.DataFrame, held: pd.DataFrame) -> Figure:
                 label = "" if k else f"ends in rung {rung}"
                 axes[0].plot(part["epoch"], part["loss"], color=color, linewidth=0.9, label=label)
         axes[0].set_xscale("log", base=2)
-        name_values(axes[0], [2**k for k in range(int(np.log2(losses["epoch"].max())) + 1)])
+        charts.name_values(axes[0], [2**k for k in range(int(np.log2(losses["epoch"].max())) + 1)])
         axes[0].set(xlabel="Epoch", ylabel="Loss")
         charts.timeseries(held, "held", by="kind", ax=axes[1])
         axes[1].set_ylabel("GPUs that it holds")
         for ax in axes:
             ax.legend(frameon=False, fontsize=7.5)
-    charts.title(axes[0], f"(a) {len(app.loss)} jobs of {app.name}, gangs of {app.gang}, {app.model}")
-    charts.title(axes[1], "(b) under Themis")
+    jobs = f"{len(app.loss)} jobs of {app.name}, gangs of {app.gang}, {app.model}"
+    charts.titles(axes, f"(a) {jobs}", "(b) under Themis")
     charts.legend(fig, headline="Poor jobs of an app end early and leave their GPUs", axes=[])
     return fig
 
@@ -66,7 +65,7 @@ def estimates(foresight: pd.DataFrame, errors: pd.DataFrame, bound: float) -> Fi
         for column, text, line in (("median", "median", "o-"), ("worst_tenth", "exceeded by a tenth", "s--")):
             axes[0].plot(foresight["epochs"], 100 * np.expm1(foresight[column]), line, color="#5E3C99", label=text)
         axes[0].set_xscale("log", base=2)
-        name_values(axes[0], foresight["epochs"].tolist())
+        charts.name_values(axes[0], foresight["epochs"].tolist())
         axes[0].set(xlabel="Epochs seen", ylabel="Estimated length off by [%]")
         axes[0].set_ylim(bottom=0)
         charts.lines(errors, "error", "max_rho", by="scheduler", ax=axes[1], each=True, bold=SUBJECT)
@@ -110,7 +109,7 @@ def comparison(apps: pd.DataFrame, summary: pd.DataFrame, bound: float) -> Figur
     charts.cdf(points, "finish_time_fairness", by="scheduler", ax=axes[0], log=True, bold=SUBJECT)
     charts.named_line(axes[0], 1.0, "1/N of the cluster")
     low, high = apps["finish_time_fairness"].min(), apps["finish_time_fairness"].max()
-    name_values(axes[0], [m for m in (0.3, 0.5, 1, 2, 5, 10) if low < m < high])
+    charts.name_values(axes[0], [m for m in (0.3, 0.5, 1, 2, 5, 10) if low < m < high])
     axes[0].set_ylabel("Apps [%]")
     charts.title(axes[0], "(a) all apps")
     names = charts.ordered(summary["scheduler"])
@@ -123,12 +122,6 @@ def comparison(apps: pd.DataFrame, summary: pd.DataFrame, bound: float) -> Figur
         ax.set_yticklabels([])
     charts.legend(fig, headline="Whose worst app is best off, and what does that cost?")
     return fig
-
-
-def name_values(ax: Axes, marks: list[float], *, vertical: bool = False) -> None:
-    """Label some values of a logarithmic axis, and no others."""
-    (ax.set_yticks if vertical else ax.set_xticks)(marks, [f"{mark:g}" for mark in marks])
-    ax.minorticks_off()
 
 
 def knob_and_lease(knob: pd.DataFrame, lease: pd.DataFrame, bound: float, good_f: float) -> Figure:
@@ -172,7 +165,7 @@ def contention(table: pd.DataFrame, bound: float) -> Figure:
         charts.lines(part, "contention", y, by="scheduler", ax=ax, bold=SUBJECT)
         charts.title(ax, text)
         ax.set_xscale("log", base=2)
-        name_values(ax, sorted(table["contention"].unique()))
+        charts.name_values(ax, sorted(table["contention"].unique()))
     for ax in axes[:2]:
         ax.set_ylim(bottom=1)
         charts.named_line(ax, bound, f"paper: {bound:g}", vertical=False)
@@ -215,8 +208,7 @@ def lies(table: pd.DataFrame) -> Figure:
         charts.named_line(ax, 1, "as with the truth", vertical=False)
         ax.set(xlabel="", ylabel=f"{text} JCT / JCT with the truth")
     axes[0].set_ylim(0, 1.1 * max(1.0, table["jct"].max()))
-    charts.title(axes[0], "(a) liars")
-    charts.title(axes[1], "(b) everybody else, on average")
+    charts.titles(axes, "(a) liars", "(b) everybody else, on average")
     charts.legend(fig, headline="Does it pay to report a larger ρ?")
     return fig
 
@@ -236,8 +228,8 @@ def two_ideas(apps: pd.DataFrame) -> Figure:
             ax.set_xscale("log", base=2)
             ax.set_yscale("log", base=2)
             ax.set(xlim=(0.5, 6), ylim=(0.22, 2.3), xlabel="GPU-time had / owed (LTGF)")
-            name_values(ax, [0.5, 1, 2, 4])
-            name_values(ax, [0.25, 0.5, 1, 2], vertical=True)
+            charts.name_values(ax, [0.5, 1, 2, 4])
+            charts.name_values(ax, [0.25, 0.5, 1, 2], vertical=True)
             charts.title(ax, LOOKS[scheduler].label)
     axes[0].set_ylabel("$T_{shared}$ / $T_{isolated}$")
     charts.legend(fig, columns=3, headline="Who is short of GPU-time, and who is late?")

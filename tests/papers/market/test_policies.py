@@ -18,15 +18,7 @@ from papers.market.constraints import violations
 from papers.market.model import Market, MarketPlan
 from papers.market.policies import fair
 from papers.market.policies.astraea.batches import astraea_market, division, rounds_needed
-from papers.market.policies.astraea.capacity import (
-    Round,
-    demand,
-    empty_round,
-    feasible_theta,
-    least,
-    occupy,
-    price,
-)
+from papers.market.policies.astraea.capacity import Round, demand, empty_round, feasible_theta, least, occupy, price
 from papers.market.policies.astraea.max_revenue import NOWHERE, best_schedule, cost, min_cost_d, spread
 from papers.market.policies.batch_sche import batch_sche
 from papers.market.policies.fair import gandiva_fair, gangs, hived

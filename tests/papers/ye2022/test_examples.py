@@ -15,15 +15,7 @@ from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea.core.units import HOUR, MINUTE
 from astraea.traces.trace import Trace
-from papers.ye2022.decisions import (
-    NONE,
-    Turns,
-    fair_shares,
-    turns,
-    two_tenants,
-    two_tenants_turns,
-    written_out,
-)
+from papers.ye2022.decisions import NONE, Turns, fair_shares, turns, two_tenants, two_tenants_turns, written_out
 from papers.ye2022.examples import (
     NO_OVERHEADS,
     ROUND,
@@ -35,15 +27,7 @@ from papers.ye2022.examples import (
     six_gpu_trace,
     window_shares,
 )
-from papers.ye2022.leases import (
-    AT_THE_END,
-    PARTS,
-    VISIBLE,
-    WORKFLOW,
-    lease_example,
-    lease_picture,
-    workflow_picture,
-)
+from papers.ye2022.leases import AT_THE_END, PARTS, VISIBLE, WORKFLOW, lease_example, lease_picture, workflow_picture
 
 
 def run(mechanism: str) -> tuple[Result, pd.DataFrame]:
