@@ -17,8 +17,6 @@ from papers.judging import Verdict
 _SHORT: Final = 12
 """Characters of a measured value that fits beside its sign."""
 
-_UNBROKEN: Final = "\N{NO-BREAK SPACE}"
-
 
 def verdicts(folder: str | Path, about: str, trace: str | None = None, scale: str = "small") -> Frames:
     """Judge the statements whose identifiers match `about`, a regular expression, on the tables of a folder.
@@ -47,7 +45,7 @@ def narrow(found: pd.DataFrame) -> pd.DataFrame:
         is_short = len(row["measured"]) <= _SHORT
         ours = f"{MARKS[Verdict(row['verdict'])]} {row['measured'] if is_short else ''}".strip()
         reading = f" ({row['reading']})" if row["reading"] else ""
-        paper, ours = (text.replace(" ", _UNBROKEN) for text in (row["paper"], ours))
+        paper, ours = (text.replace(" ", "\N{NO-BREAK SPACE}") for text in (row["paper"], ours))
         rows.append((row["statement"], paper, ours + reading, row["note"] if is_short else in_full(row["measured"])))
     table = pd.DataFrame(rows, columns=["statement", "paper", "ours", "reason"])
     said = ["statement", "paper"]

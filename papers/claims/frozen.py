@@ -17,8 +17,6 @@ from papers.claims.evaluate import RULES, read_claims
 HISTORY: Final = "data/rules_history.csv"
 """A row for each state of the rules: date, hash, what changed, and which verdicts that moved."""
 
-_STATED: Final = ["id", "trace", "relation", "value", "unit"]
-
 
 def rules_hash() -> str:
     """Twelve digits of the SHA-256 of all that makes a verdict of a table.
@@ -30,7 +28,7 @@ def rules_hash() -> str:
     parts = [code(Path(name).read_text(encoding="utf-8")) for name in sorted(modules)]
     for path in sorted((ROOT / "papers").glob("*/claims.toml")):
         parts.append(json.dumps(tomllib.loads(path.read_text(encoding="utf-8")), sort_keys=True))
-    parts.append(read_claims()[_STATED].to_csv(index=False, lineterminator="\n"))
+    parts.append(read_claims()[["id", "trace", "relation", "value", "unit"]].to_csv(index=False, lineterminator="\n"))
     return sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 

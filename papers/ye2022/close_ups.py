@@ -106,8 +106,7 @@ def leases_of(honest: Result, other: Result, tenant: str) -> Figure:
     fig, axes = charts.panels(columns=2, width=3.5, height=3.2)
     for ax, (heading, result) in zip(axes, (("honest", honest), ("asks for twice the GPUs", other)), strict=True):
         jobs = result.jobs.set_index("job_id").loc[demands.index]
-        assert result.grants is not None
-        leases = result.grants[result.grants["job_id"].isin(demands.index)].groupby("job_id")
+        leases = result.log[result.log["job_id"].isin(demands.index)].groupby("job_id")
         row: Any
         with style():
             for place, row in enumerate(jobs.itertuples()):

@@ -54,8 +54,7 @@ def two_tenants_turns() -> tuple[Turns, pd.DataFrame]:
     """Turns on six GPUs in `two_tenants`, and the leases that the simulation granted."""
     policy = get_policy("astraea")(lease_term=ROUND)
     result = simulate(two_tenants(), SIX_GPUS, policy, settings=NO_OVERHEADS, keep_log=True)
-    assert result.grants is not None
-    return turns(two_tenants(), SIX_GPUS, result.grants, ROUND), result.grants
+    return turns(two_tenants(), SIX_GPUS, result.log, ROUND), result.log
 
 
 def turns(trace: Trace, cluster: Cluster, grants: pd.DataFrame, lease_term: float) -> Turns:

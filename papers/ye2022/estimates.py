@@ -96,7 +96,7 @@ def estimate_grid(trace: str, scale: str = "paper") -> Grid:
     """
     noise = {f"{100 * rate:g} %": Settings(estimator="noisy", estimate_error=rate) for rate in RATES}
     rows = []
-    for seed in few_seeds(trace, scale, usual=2, large=1):
+    for seed in few_seeds(trace, scale):
         recorded, cluster, learned, _ = estimate_workload(trace, scale, seed)
         jobs = recorded.in_rounds(INTERVAL)
         known = {"0 %": Settings(), **{name: Settings(estimator=name) for name in learned}}

@@ -80,8 +80,7 @@ def asking(mechanism: str, demands: Sequence[int], hours: Sequence[float], windo
     trace = Trace.from_frame(frame, name="example")
     jobs = divided(trace) if mechanism == "max-min" else trace
     result = simulate(jobs, SIX_GPUS, mechanisms()[mechanism], settings=NO_OVERHEADS, keep_log=True)
-    assert result.grants is not None
-    grants = rejoined(result.grants) if mechanism == "max-min" else result.grants
+    grants = rejoined(result.log) if mechanism == "max-min" else result.log
     shares = window_shares(grants, SIX_GPUS.gpus, window, window).set_index("job_id")["share"]
     ends = grants.groupby("job_id")["end"].max()
     return Asked(pd.concat([shares, pd.Series({"nobody": 1 - shares.sum()})]), ends, grants)

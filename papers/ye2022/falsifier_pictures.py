@@ -135,8 +135,7 @@ def _parting(w: SmallWorkload, ours: Result, theirs: Result, rival: str) -> tupl
 
 def _holders(result: Result, time: float) -> set[str]:
     """Jobs that hold GPUs from a time on."""
-    assert result.grants is not None
-    return set(result.grants.loc[(result.grants["start"] <= time) & (time < result.grants["end"]), "job_id"])
+    return set(result.log.loc[(result.log["start"] <= time) & (time < result.log["end"]), "job_id"])
 
 
 def _outcome(measure: str, ours: Result, theirs: Result, rival: str) -> str:
@@ -174,7 +173,7 @@ def page(found: pd.DataFrame, measure: str, rivals: Sequence[str] = ()) -> Figur
         w, names = workload_of(part), ("astraea", str(rival))
         values = [_value(measure, measured(w, name)[MEASURES.index(measure)]) for name in names]
         titles = [f"{look(name).label}: {value}" for name, value in zip(names, values, strict=True)]
-        grants = [table for name in names if (table := run(w, name, keep_log=True).grants) is not None]
+        grants = [run(w, name, keep_log=True).log for name in names]
         listing = partial(_listing, w=w, text=why(w, str(rival), measure)[1])
         some.append(Pair(titles, grants, w.gpus, listing))
     headline = f"Small workloads on which ASTRAEA has {HEADLINES[measure]} than a rival"

@@ -144,7 +144,7 @@ def sensitivity_grid(trace: str, scale: str = "paper") -> Grid:
     cases = [(UNCHANGED, 1.0, 1.0)]
     cases += [(f"overheads × {f:g}", f, 1.0) for f in OVERHEADS] + [(f"load × {f:g}", 1.0, f) for f in LOADS]
     rows = []
-    for seed, recorded, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=3, large=1)):
+    for seed, recorded, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=3)):
         jobs = first_jobs(recorded)
         for what, overheads, load in cases:
             paid = {name: overheads * getattr(usual, name) for name in ("checkpoint_overhead", "restart_overhead")}

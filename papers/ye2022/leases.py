@@ -69,9 +69,8 @@ def lease_parts(result: Result, settings: Settings) -> pd.DataFrame:
     Columns job_id, demand [GPU], lease, start, end [s], part, then. `part` is one of `PARTS`; `lease` counts the job's
     leases from 1; `then`, in the last row of each lease, is one of `AT_THE_END`.
     """
-    assert result.grants is not None
     rows = []
-    for name, leases in result.grants.groupby("job_id", sort=True):
+    for name, leases in result.log.groupby("job_id", sort=True):
         follows = [*leases["kind"].iloc[1:], "completed"]
         ends = {"renewal": "renewed", "restart": "preempted"}
         lease: Any

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from astraea.audit.recorded import waits
-from astraea.core.arrays import FloatArray
 from astraea.core.units import DAY, HOUR, MINUTE, duration_text
 from astraea.estimation.estimates import HIGH, LOW, Estimates
 from astraea.plots import charts
 from astraea.plots.areas import gpu_rows
 from astraea.plots.style import OTHERS, REFERENCE, look, name_axis, style
 from astraea.traces.trace import Trace
+from papers.step_function import passed
 from papers.ye2022.accuracy import survival
 from papers.ye2022.live.tables import Repetition
 
@@ -147,8 +147,8 @@ def queues(repetitions: Sequence[Repetition]) -> Figure:
     fig, axes = charts.panels(columns=len(runs), width=3.5, height=2.5)
     for ax, (system, table) in zip(axes, runs.items(), strict=True):
         jobs = table.groupby("job").agg(submit=("submit", "first"), end=("stop", "max"))
-        there = _count(jobs["submit"], at) - _count(jobs["end"], at)
-        running = _count(table["start"], at) - _count(table["stop"], at)
+        there = passed(jobs["submit"], at) - passed(jobs["end"], at)
+        running = passed(table["start"], at) - passed(table["stop"], at)
         most = max(most, float(there.max()))
         with style():
             ax.fill_between(at, 0, running, step="post", color="#56B4E9", linewidth=0, label="running")
@@ -160,8 +160,3 @@ def queues(repetitions: Sequence[Repetition]) -> Figure:
     axes[0].set_ylabel("Jobs that are not done")
     charts.legend(fig)
     return fig
-
-
-def _count(times: Any, at: FloatArray) -> FloatArray:
-    """Count the times that have passed at each moment."""
-    return np.searchsorted(np.sort(np.asarray(times, np.float64)), at, side="right").astype(np.float64)

@@ -36,12 +36,13 @@ def sources(summary: pd.DataFrame) -> Figure:
     """Draw four measures of each policy, a mark for each source; columns as of `verify_hardware`'s first table."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.3)
     names = charts.ordered(summary["policy"])
+    labels = [{"shockwave": "Shockwave"}.get(name, look(name).label) for name in names]
     for k, (ax, (column, text, unit)) in enumerate(zip(axes, PANELS, strict=True)):
         for place, (source, mark) in enumerate(MARKS.items()):
             part = summary[summary["source"] == source]
             rows = np.array([names.index(policy) for policy in part["policy"]])
             ax.plot(part[column] / unit, rows + 0.18 * (place - 1.5), **{"label": source} | mark)
-        ax.set_yticks(range(len(names)), [_label(n) for n in names] if k % 2 == 0 else [""] * len(names))
+        ax.set_yticks(range(len(names)), labels if k % 2 == 0 else [""] * len(names))
         ax.set_ylim(len(names) - 0.4, -0.6)
         ax.set_xlim(0, 1.06 * float(summary[column].max()) / unit)
         ax.set_xlabel(text)
@@ -50,10 +51,6 @@ def sources(summary: pd.DataFrame) -> Figure:
         charts.title(ax, f"({'abcd'[k]}) as their simulator: {100 * off:.0f} % off")
     charts.legend(fig, columns=4, headline="Is a simulation what the cluster does?")
     return fig
-
-
-def _label(policy: str) -> str:
-    return {"shockwave": "Shockwave"}.get(policy, look(policy).label)
 
 
 def steps(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:

@@ -19,6 +19,7 @@ from papers.gavel.simulate import simulate
 from papers.gavel.study.pictures import TYPES
 from papers.gavel.study.policies import answer, effective, moment, three_jobs
 from papers.gavel.throughputs.table import Throughputs
+from papers.step_function import passed
 
 JOB: Final = 2
 """The job of §4.1 whose speed on the V100 is changed; it is 2 in the paper."""
@@ -100,7 +101,7 @@ def queue_picture(table: pd.DataFrame) -> Figure:
         for policy, part in rows.groupby("policy"):
             here = look(policy)
             part = part.sort_values("submit_time")
-            there = _passed(part["submit_time"], at) - _passed(part["end_time"], at)
+            there = passed(part["submit_time"], at) - passed(part["end_time"], at)
             axes[k].plot(at / DAY, there, color=here.color, linewidth=1.6, label=here.label)
             jct[policy] = (part["end_time"] - part["submit_time"]).expanding().mean().to_numpy() / HOUR
         came = np.sort(rows.loc[rows["policy"] == "las", "submit_time"].to_numpy()) / DAY
@@ -115,11 +116,6 @@ def queue_picture(table: pd.DataFrame) -> Figure:
         ax.set_xlabel("Time [d]")
     charts.legend(fig)
     return fig
-
-
-def _passed(times: pd.Series, at: FloatArray) -> FloatArray:
-    """Count the times that have passed at each moment."""
-    return np.searchsorted(np.sort(times.to_numpy()), at, side="right").astype(np.float64)
 
 
 def two_jobs() -> Problem:

@@ -59,13 +59,6 @@ def prices(steps: pd.DataFrame) -> Figure:
     return fig
 
 
-def over_ours(frame: pd.DataFrame, column: str, keys: Sequence[str]) -> pd.DataFrame:
-    """Return others' values over Astraea's in the same market; columns `keys`, scheduler, relative."""
-    wide = frame.pivot_table(index=list(keys), columns="scheduler", values=column)
-    ratios = wide.drop(columns=OURS).div(wide[OURS], axis=0)
-    return ratios.melt(ignore_index=False, value_name="relative").dropna().reset_index()
-
-
 def relative_revenue(frame: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
     """Fig 4: Astraea's revenue over each of the others', as the paper has it, and that of all markets together.
 
@@ -204,7 +197,9 @@ def variances(table: pd.DataFrame) -> pd.DataFrame:
 def _variances(table: pd.DataFrame, ax: Axes) -> None:
     """Draw others' variance over Astraea's in each trial, and write values beyond 8 or undefined ones."""
     variance = variances(table)
-    relative = over_ours(variance, "variance", ["trial"])
+    wide = variance.pivot_table(index="trial", columns="scheduler", values="variance")
+    ratios = wide.drop(columns=OURS).div(wide[OURS], axis=0)
+    relative = ratios.melt(ignore_index=False, value_name="relative").dropna().reset_index()
     charts.dodged(relative, "trial", "relative", by="scheduler", ax=ax, each=False)
     for far in relative[relative["relative"] > 8].itertuples():
         ax.annotate(f"{look(far.scheduler).label}:\n{far.relative:,.0f} ↑", (far.trial, 8), (0, -18), fontsize=7.5,

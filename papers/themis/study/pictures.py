@@ -246,7 +246,7 @@ def reversals(found: pd.DataFrame) -> Figure:
         names = ("Themis, f = 0", "Themis, f = 1") if is_knob else ("Themis", look(row.rival).label)
         values = [f"{x:.4g} GPU-h" if is_knob else f"worst ratio {x:.3g}" for x in (row.ours, row.other)]
         titles = [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
-        grants = [g.assign(kind="start") for run in runs if (g := falsifier.run(w, *run).grants) is not None]
+        grants = [falsifier.run(w, *run).log.assign(kind="start") for run in runs]
         text = f"{w.text}. The ordering is reversed in {row.behind} of {row.instances} random workloads."
         some.append(Pair(titles, grants, sum(w.machines), text))
     return pairs(some, "Small workloads that reverse what Themis is said to do", by="job_id", step=falsifier.LEASE)

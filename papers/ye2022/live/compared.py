@@ -109,8 +109,7 @@ def overheads(repetitions: Sequence[Repetition]) -> pd.DataFrame:
         held = float(((runs["stop"].fillna(runs["over"]) - runs["granted"]) * runs["gpus"]).sum())
         jobs = runs.drop_duplicates("job")
         work = float((jobs["service"] * jobs["gpus"]).sum())
-        assert would.grants is not None
-        simulated_held = float(((would.grants["end"] - would.grants["start"]) * would.grants["demand"]).sum())
+        simulated_held = float(((would.log["end"] - would.log["start"]) * would.log["demand"]).sum())
         rows.append({
             "repetition": one.seed, **lasts._asdict(), "longest": (runs["start"] - runs["granted"]).max(),
             "stops": int((runs["outcome"] == "not renewed").sum()), "renewals": int(runs["renewals"].sum()),

@@ -55,7 +55,7 @@ def overheads_grid(measured: pd.DataFrame, scale: str = "paper") -> Grid:
             {"overheads": name, "seed": seed, "lease_term": term},
         )
         for name, settings in cases.items()
-        for seed, jobs, cluster in workloads(TRACE, scale, few_seeds(TRACE, scale, usual=2, large=1))
+        for seed, jobs, cluster in workloads(TRACE, scale, few_seeds(TRACE, scale))
         for term in LEASE_TERMS
     )
 
