@@ -52,8 +52,7 @@ def pairs(
                 axes[k, 2].text(0, 1, "\n".join(textwrap.wrap(pair.text, 38)), fontsize=7.5, va="top")
             else:
                 pair.text(axes[k, 2])
-    legend(fig, headline=headline, axes=[])
-    return fig
+    return legend(fig, headline=headline, axes=[])
 
 
 def schedule(

@@ -112,10 +112,10 @@ def panels(columns: int = 1, rows: int = 1, width: float = 3.6, height: float = 
     return fig, axes.ravel() if axes.size > 1 else axes[0, 0]
 
 
-def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axes] | None = None) -> None:
+def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axes] | None = None) -> Figure:
     """Draw one legend above all panels, every name once, in the order of `LOOKS`, with a `headline` over it.
 
-    It has what is drawn in `axes`, by default in all.
+    It has what is drawn in `axes`, by default in all. Returns the figure, which is then complete.
     """
     handles: dict[str, Any] = {}
     for ax in fig.axes if axes is None else axes:
@@ -125,12 +125,13 @@ def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axe
     labels = sorted(handles, key=lambda x: place.get(x, len(place)))
     if not labels:
         fig.suptitle(headline, **_HEADLINE)
-        return
+        return fig
     with style():
         rows = math.ceil(len(labels) / max(1, int(fig.get_figwidth() / 1.4)))
         columns = columns or math.ceil(len(labels) / rows)
         fig.legend([handles[x] for x in labels], labels, loc="outside upper center", ncols=columns,
                    title=headline or None, title_fontproperties=_HEADLINE)  # fmt: skip
+    return fig
 
 
 def mark_line(ax: Axes, value: float, text: str, *, vertical: bool = True) -> None:

@@ -45,5 +45,4 @@ def against_astraea(table: pd.DataFrame, headline: str) -> Figure:
         ax.set_yticklabels([])
     several = table["seed"].max() > table["seed"].min()
     footnote(fig, "Left of 0 is better than ASTRAEA." + " Small dots are seeds." * bool(several))
-    charts.legend(fig, headline=headline)
-    return fig
+    return charts.legend(fig, headline=headline)

@@ -161,8 +161,7 @@ def states_picture(table: pd.DataFrame, published: Mapping[str, float], *, servi
             ax.plot(at, [sums[BARS[name]].sum()] * len(at), color="#444444", label="8 and more")
         ax.plot(np.mean(at), value, **charts.PUBLISHED)
     ax.set_ylim(0, 1.1 * max([sums.max(), *published.values()]))
-    charts.legend(fig, headline="Which jobs hold the GPUs?" if service else "How many GPUs do jobs ask for?")
-    return fig
+    return charts.legend(fig, headline="Which jobs hold the GPUs?" if service else "How many GPUs do jobs ask for?")
 
 
 def by_class_picture(table: pd.DataFrame, columns: tuple[str, str], published: Mapping[str, float]) -> Figure:
@@ -189,8 +188,7 @@ def by_class_picture(table: pd.DataFrame, columns: tuple[str, str], published: M
                 ("Waiting for more than half an hour", LONG_WAIT))  # fmt: skip
     charts.footnote(fig, f"{said}: {_rest_of_each(table, columns[0], at)}.")
     questions = {"running_time": "Do jobs with more GPUs run longer?", "pending_time": "Who waits under FIFO?"}
-    charts.legend(fig, headline=questions[columns[0]])
-    return fig
+    return charts.legend(fig, headline=questions[columns[0]])
 
 
 def _rest_of_each(table: pd.DataFrame, column: str, at: float) -> str:

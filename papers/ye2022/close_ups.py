@@ -88,8 +88,7 @@ def dear_leases(swept: pd.DataFrame) -> Figure:
         ax.grid(visible=False)
         fig.colorbar(mesh, ax=ax, label="Average JCT above the best [%]")
     charts.footnote(fig, "Frame: the recommended term. ASTRAEA from the papers, mean over seeds.")
-    charts.legend(fig, headline="How long should a lease be if checkpoints cost more?", axes=[])
-    return fig
+    return charts.legend(fig, headline="How long should a lease be if checkpoints cost more?", axes=[])
 
 
 def leases_of(honest: Result, other: Result, tenant: str) -> Figure:
@@ -122,8 +121,7 @@ def leases_of(honest: Result, other: Result, tenant: str) -> Figure:
     axes[0].set_ylabel("Jobs, by submission")
     charts.footnote(fig, f"ASTRAEA from the papers; jobs of {tenant} of {LONG / MINUTE:g} min and more in one day. "
                     "Boxes are leases, lines waits, numbers GPUs; the second colour asks for twice.")  # fmt: skip
-    charts.legend(fig, headline=f"What does {tenant} gain by asking for twice the GPUs?", axes=[])
-    return fig
+    return charts.legend(fig, headline=f"What does {tenant} gain by asking for twice the GPUs?", axes=[])
 
 
 def job_by_job(x: Result, y: Result, gpus_per_node: int) -> Figure:
@@ -146,8 +144,7 @@ def job_by_job(x: Result, y: Result, gpus_per_node: int) -> Figure:
     shares = [100 * float(which.mean()) for which in (ratio > ALIKE, ratio < 1 / ALIKE)]
     charts.footnote(fig, f"Slower under {names[0]}: {shares[0]:.0f} % of the jobs; under {names[1]}: "
                     f"{shares[1]:.0f} %; alike: {100 - sum(shares):.0f} %. From the papers, first seed.")  # fmt: skip
-    charts.legend(fig, headline="Do both schedulers make the same jobs wait?")
-    return fig
+    return charts.legend(fig, headline="Do both schedulers make the same jobs wait?")
 
 
 def on_curve(curve: pd.DataFrame, percent: int) -> Figure:

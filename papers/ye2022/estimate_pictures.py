@@ -50,8 +50,7 @@ def remaining(table: pd.DataFrame, whose: str) -> Figure:
         right.set(xlabel="Service so far", ylabel="Median of what is left")
     charts.named_line(left, 0.5, "half of the jobs", vertical=False)
     charts.titles((left, right), "(a) Survival", "(b) What is left of a job that still runs")
-    charts.legend(fig, columns=2, headline="Does a job that ran long still run long?")
-    return fig
+    return charts.legend(fig, columns=2, headline="Does a job that ran long still run long?")
 
 
 def errors(density: pd.DataFrame, jobs: int) -> Figure:
@@ -79,8 +78,7 @@ def errors(density: pd.DataFrame, jobs: int) -> Figure:
             ax.set_ylabel("Estimate")
             charts.title(ax, name)
         fig.colorbar(drawn, ax=fig.axes, label="Jobs per cell [%]", extend="max", shrink=0.8, format="%g")
-    charts.legend(fig, headline="Which estimates follow the truth?")
-    return fig
+    return charts.legend(fig, headline="Which estimates follow the truth?")
 
 
 def honesty(curve: pd.DataFrame, age: pd.DataFrame, span: float) -> Figure:
@@ -109,8 +107,7 @@ def honesty(curve: pd.DataFrame, age: pd.DataFrame, span: float) -> Figure:
         axes[0].set_ylabel("Jobs that needed no more,\nover promised [points]")
         axes[1].set(xlim=(0, span / DAY), xlabel="Day on which the job is submitted")
         axes[1].set_ylabel("Jobs inside the band,\nover 80 % [points]")
-    charts.legend(fig, headline="Do estimates keep what they promise?")
-    return fig
+    return charts.legend(fig, headline="Do estimates keep what they promise?")
 
 
 SPREAD: Final = {"low": "10 % quantile", "median": "median", "high": "90 % quantile", "last": "last job",
@@ -135,8 +132,7 @@ def importance(table: pd.DataFrame, log_mae: float, most: int = 12) -> Figure:
         ax.set_xlabel(f"Loss of accuracy if it is shuffled [log units; {log_mae:.2f} with all]")
         ax.tick_params(axis="y", length=0)
         ax.grid(visible=False, axis="y")
-    charts.legend(fig, headline=f"The {feature(str(top['feature'].iloc[-1]))} matters most to an estimate")
-    return fig
+    return charts.legend(fig, headline=f"The {feature(str(top['feature'].iloc[-1]))} matters most to an estimate")
 
 
 def impact(table: pd.DataFrame) -> Figure:
@@ -176,8 +172,7 @@ def impact(table: pd.DataFrame) -> Figure:
     for ax, same in zip(axes[2:], (1, 0), strict=True):
         charts.named_line(ax, same, "as with true times", vertical=False)
         ax.set_xlabel("Noise (log scale from 50 % on)" + "; learned" * (len(at) > len(noisy)))
-    charts.legend(fig, headline="What do errors of estimates cost?")
-    return fig
+    return charts.legend(fig, headline="What do errors of estimates cost?")
 
 
 def _one_scheduler(

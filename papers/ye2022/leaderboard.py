@@ -74,8 +74,7 @@ def picture(table: pd.DataFrame) -> Figure:
             ax.set_xlabel(ax.get_xlabel().removeprefix(word).strip())
             title(ax, word)
     footnote(fig, said(table))
-    legend(fig, headline="How does every policy of the package do on this workload?")
-    return fig
+    return legend(fig, headline="How does every policy of the package do on this workload?")
 
 
 def said(table: pd.DataFrame) -> str:

@@ -79,8 +79,7 @@ def curves(table: pd.DataFrame, published: Mapping[str, float], of_cost: Mapping
     for ax, label in zip(axes, labels, strict=True):
         ax.set_ylabel(label)
     charts.footnote(fig, f"Recommended: {'; '.join(notes)}.")
-    charts.legend(fig, columns=3, headline="How long should a lease be?")
-    return fig
+    return charts.legend(fig, columns=3, headline="How long should a lease be?")
 
 
 def sensitivity(excess: pd.DataFrame, note: str) -> Figure:
@@ -97,8 +96,7 @@ def sensitivity(excess: pd.DataFrame, note: str) -> Figure:
         with style():
             ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     charts.footnote(fig, f"ASTRAEA from the papers, as in Fig 9. {note}")
-    charts.legend(fig, headline="How sensitive is the best lease term?", axes=[])
-    return fig
+    return charts.legend(fig, headline="How sensitive is the best lease term?", axes=[])
 
 
 def handful() -> tuple[Trace, Cluster]:

@@ -77,8 +77,7 @@ def left_picture(one: Estimates, had: float) -> Figure:
         name_axis(ax.yaxis, "share")
         ax.set(xlabel="Service in all", ylabel="Chance to need more [%]")
     charts.title(ax, f"After {duration_text(had) if had else '0 s'}: {left_in_words(one, had)}")
-    charts.legend(fig)
-    return fig
+    return charts.legend(fig)
 
 
 def slopes(ladder: pd.DataFrame, rival: str = "tiresias-l") -> Figure:
@@ -99,8 +98,7 @@ def slopes(ladder: pd.DataFrame, rival: str = "tiresias-l") -> Figure:
     change = means.iloc[-1] - means.iloc[0]
     charts.title(ax, f"From the papers to the program: ASTRAEA {change['astraea']:+.1f} points, "
                      f"{look(rival).label} {change[rival]:+.1f}")  # fmt: skip
-    charts.legend(fig)
-    return fig
+    return charts.legend(fig)
 
 
 def longest_wait(trace: Trace, runs: pd.DataFrame, gpus: int) -> Figure:
@@ -132,8 +130,7 @@ def longest_wait(trace: Trace, runs: pd.DataFrame, gpus: int) -> Figure:
         ax.set_ylabel("GPUs in use")
     started = int(((runs["start"] > begin) & (runs["start"] < end)).sum())
     charts.title(ax, f"Job {mine_id} of {tenants[mine_id]} waits between the lines; {started} other jobs start")
-    charts.legend(fig)
-    return fig
+    return charts.legend(fig)
 
 
 def queues(repetitions: Sequence[Repetition]) -> Figure:
@@ -158,5 +155,4 @@ def queues(repetitions: Sequence[Repetition]) -> Figure:
     for ax in axes:
         ax.set(ylim=(0, 1.05 * most), xlim=(0, end), xlabel="Time [s]")
     axes[0].set_ylabel("Jobs that are not done")
-    charts.legend(fig)
-    return fig
+    return charts.legend(fig)

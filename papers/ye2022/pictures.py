@@ -60,8 +60,7 @@ def job_fairness(points: pd.DataFrame, losses: pd.DataFrame, published: Mapping[
             charts.title(ax, f"({letter}) {reading}: {text}")
     axes[3].set_yticklabels([])
     _noted(fig, losses, _KNOWN, _DASH)
-    charts.legend(fig, headline="How many jobs get less than 95 % of their fair share?")
-    return fig
+    return charts.legend(fig, headline="How many jobs get less than 95 % of their fair share?")
 
 
 def tenant_fairness(boxes: pd.DataFrame, shares: pd.DataFrame, published: Mapping[str, float]) -> Figure:
@@ -83,8 +82,7 @@ def tenant_fairness(boxes: pd.DataFrame, shares: pd.DataFrame, published: Mappin
         charts.title(axes[k + 2], f"({'cd'[k]}) {look(name).label}, {PAPERS}")
     axes[3].set(ylabel="", yticklabels=[])
     footnote(fig, f"(c), (d): a box per tenant, from the 5 % to the 95 % quantile of its cases. {_KNOWN}")
-    charts.legend(fig, columns=3, headline="How often does a tenant get less than it is owed over 24 hours?")
-    return fig
+    return charts.legend(fig, columns=3, headline="How often does a tenant get less than it is owed over 24 hours?")
 
 
 def _below_levels(means: pd.DataFrame, published: Mapping[str, float], names: list[str], ax: Axes) -> None:
@@ -139,8 +137,7 @@ def accounting(table: pd.DataFrame) -> Figure:
     ax.set_xlabel("Jobs with sharing loss [%]")
     if np.allclose(means["in rounds"], means["to the second"]):
         footnote(fig, "Both are the same on this trace.")
-    charts.legend(fig, headline="What waiting for the first round costs")
-    return fig
+    return charts.legend(fig, headline="What waiting for the first round costs")
 
 
 def longest_waits(waits: pd.DataFrame) -> Figure:
@@ -153,8 +150,7 @@ def longest_waits(waits: pd.DataFrame) -> Figure:
         charts.title(ax, text)
     axes[1].set_yticklabels([])
     _noted(fig, waits)
-    charts.legend(fig, headline="How long does the unluckiest job wait?")
-    return fig
+    return charts.legend(fig, headline="How long does the unluckiest job wait?")
 
 
 def slowdown(points: pd.DataFrame, averages: pd.DataFrame) -> Figure:
@@ -172,8 +168,7 @@ def slowdown(points: pd.DataFrame, averages: pd.DataFrame) -> Figure:
         charts.title(below, f"({'cd'[k]}) {reading}: average")
     axes[3].set_yticklabels([])
     _noted(fig, averages, _KNOWN, _DASH)
-    charts.legend(fig, headline="How much longer do jobs take because they wait?")
-    return fig
+    return charts.legend(fig, headline="How much longer do jobs take because they wait?")
 
 
 def completion_times(table: pd.DataFrame) -> Figure:
@@ -196,8 +191,7 @@ def completion_times(table: pd.DataFrame) -> Figure:
         charts.title(ax, f"({'ab'[k]}) {reading}")
     axes[1].set_yticklabels([])
     _noted(fig, table, "Right of each panel: difference to ASTRAEA, same seed.", _KNOWN, _DASH)
-    charts.legend(fig, headline="How long do jobs take from submission to end?")
-    return fig
+    return charts.legend(fig, headline="How long do jobs take from submission to end?")
 
 
 def cluster_sizes(table: pd.DataFrame) -> Figure:
@@ -225,8 +219,7 @@ def cluster_sizes(table: pd.DataFrame) -> Figure:
     aside = f"Without the {' to '.join(map(str, ends))} jobs of each seed whose gangs no quota of the smallest cluster "
     aside = f"{aside}can hold:\nlosses are below those of Fig 10. " if any(ends) else ""
     footnote(fig, f"{aside}Numbers in the panels: ASTRAEA over Tiresias-L, same seed (– below a loss of 0.1 %).")
-    charts.legend(fig, headline="Does ASTRAEA stay ahead of Tiresias-L as the cluster grows?")
-    return fig
+    return charts.legend(fig, headline="Does ASTRAEA stay ahead of Tiresias-L as the cluster grows?")
 
 
 def over_tiresias(table: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -271,8 +264,7 @@ def loads(table: pd.DataFrame, trace: Trace, cluster: Cluster) -> Figure:
     for ax in axes[1::2]:
         ax.set_ylabel("")
     footnote(fig, f"{jobs_shown(trace)} Their load as recorded is {own:.2f}. FIFO is in the table only. {_KNOWN}")
-    charts.legend(fig, headline="At what load do schedulers part?")
-    return fig
+    return charts.legend(fig, headline="At what load do schedulers part?")
 
 
 def _beyond(ax: Axes, means: pd.Series[float]) -> None:

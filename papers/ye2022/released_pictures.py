@@ -86,8 +86,7 @@ def options(paid: pd.DataFrame) -> Figure:
     fig, axes = charts.panels(columns=4, width=1.75, height=3.3)
     log = ["average_slowdown", "sharing_loss"]
     dot_plot(paid, MEASURES, "variant", axes, groups=GROUPS, reference=WRITTEN, log=log)
-    charts.legend(fig, columns=2, headline="What does each rule of the program change?")
-    return fig
+    return charts.legend(fig, columns=2, headline="What does each rule of the program change?")
 
 
 def neighbour(alone: pd.DataFrame, together: pd.DataFrame) -> Figure:
@@ -106,8 +105,7 @@ def neighbour(alone: pd.DataFrame, together: pd.DataFrame) -> Figure:
     dot_plot(changed_loss(alone), what, "times", axes[3:], groups={"in rounds": "", "whole minutes": ""})
     charts.named_line(axes[3], 0.0, "no change")
     charts.title(axes[3], "(d) effect on fairness")
-    charts.legend(fig, headline="A bug of the program keeps leases a round too long")
-    return fig
+    return charts.legend(fig, headline="A bug of the program keeps leases a round too long")
 
 
 def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
@@ -147,8 +145,7 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
     charts.titles(axes, "(a) jobs", "(b) tenants", "(c) jobs: differences", "(d) tenants: differences")
     bars = "Differences are within a seed; bars are 95 % intervals, from three seeds on."
     footnote(fig, bars if several else "One run, so there are no intervals.")
-    charts.legend(fig, columns=3, headline="Which rule changes ASTRAEA's fairness, from print to program?")
-    return fig
+    return charts.legend(fig, columns=3, headline="Which rule changes ASTRAEA's fairness, from print to program?")
 
 
 def _numbered() -> list[str]:

@@ -32,8 +32,7 @@ def tenant_days(days: pd.DataFrame) -> Figure:
         ax.collections[0].colorbar.remove()
     marks = "Red, hatched: less than it was owed; blue: more; grey, dotted: owed nothing."
     footnote(fig, f"{marks} From the papers, first seed.")
-    charts.legend(fig, headline="Which tenant gets its share on which day?", axes=[])
-    return fig
+    return charts.legend(fig, headline="Which tenant gets its share on which day?", axes=[])
 
 
 def memories(table: pd.DataFrame) -> Figure:
@@ -56,8 +55,7 @@ def over_claiming(gained: pd.DataFrame) -> Figure:
         ax.set_xlabel("JCT when over-claiming / when honest")
         charts.title(ax, text)
     footnote(fig, "Left of 1: jobs end sooner than if the tenant were honest. From the papers.")
-    charts.legend(fig, headline="Does it pay to ask for twice the GPUs?")
-    return fig
+    return charts.legend(fig, headline="Does it pay to ask for twice the GPUs?")
 
 
 def paid_share(weighed: pd.DataFrame) -> Figure:
@@ -85,8 +83,7 @@ def paid_share(weighed: pd.DataFrame) -> Figure:
     paid = f"The quota becomes {weighed['paid'].mean():.2f} times as large."
     absent = f" Under {missing} of {len(names)} schedulers it has no hour of full demand: GPU-time is not drawn."
     footnote(fig, paid + absent * bool(missing))
-    charts.legend(fig, headline="What does a tenant get for twice the weight?")
-    return fig
+    return charts.legend(fig, headline="What does a tenant get for twice the weight?")
 
 
 def burst(curves: pd.DataFrame) -> Figure:
@@ -107,8 +104,7 @@ def burst(curves: pd.DataFrame) -> Figure:
             ax.set_ylim(min(low, 0) - 0.04 * max(high, 10), 1.05 * max(high, 10))
             charts.title(ax, f"({'abcd'[2 * row + k]}) {('memories of ASTRAEA', 'other schedulers')[row]}")
         _named(axes[2 * row + 1], names)
-    charts.legend(fig, headline="A tenant comes back after days: who pays for its burst?", axes=[])
-    return fig
+    return charts.legend(fig, headline="A tenant comes back after days: who pays for its burst?", axes=[])
 
 
 def _named(ax: Axes, names: list[str]) -> None:

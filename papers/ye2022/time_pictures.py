@@ -37,8 +37,7 @@ def queue(table: pd.DataFrame) -> Figure:
     axes[1].set_ylabel("GPUs waited for")
     axes[1].yaxis.set_major_formatter("{x:,.0f}")
     footnote(fig, "Means of 6 hours, first seed, from the papers. The table has all schedulers.")
-    charts.legend(fig, headline="Do static quotas leave GPUs idle while jobs wait?")
-    return fig
+    return charts.legend(fig, headline="Do static quotas leave GPUs idle while jobs wait?")
 
 
 def overheads(table: pd.DataFrame) -> Figure:
@@ -66,5 +65,4 @@ def overheads(table: pd.DataFrame) -> Figure:
     charts.by_scheduler(table, "preemptions_per_job", right, names=names)
     right.set(xlim=(0, right.get_xlim()[1]), xlabel="Preemptions per job", yticklabels=[])
     charts.titles((left, right), "(a) time of jobs", "(b) preemptions")
-    charts.legend(fig, headline="What do jobs spend their time on?")
-    return fig
+    return charts.legend(fig, headline="What do jobs spend their time on?")

@@ -49,8 +49,7 @@ def sources(summary: pd.DataFrame) -> Figure:
         wide = summary.pivot_table(index="policy", columns="source", values=column)[list(MARKS)].dropna()
         off = (wide["as their simulator"] / wide["cluster"] - 1).abs().median()
         charts.title(ax, f"({'abcd'[k]}) as their simulator: {100 * off:.0f} % off")
-    charts.legend(fig, columns=4, headline="Is a simulation what the cluster does?")
-    return fig
+    return charts.legend(fig, columns=4, headline="Is a simulation what the cluster does?")
 
 
 def steps(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
@@ -69,8 +68,7 @@ def steps(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     ax.set_yticks(range(len(rows)), rows)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlabel("Average JCT [% of the cluster's]")
-    charts.legend(fig, headline="Which step takes our Gavel to their simulator?")
-    return fig
+    return charts.legend(fig, headline="Which step takes our Gavel to their simulator?")
 
 
 def job_by_job(jobs: pd.DataFrame) -> Figure:
@@ -89,8 +87,7 @@ def job_by_job(jobs: pd.DataFrame) -> Figure:
         log_ticks(ax.xaxis)
         log_ticks(ax.yaxis)
         charts.title(ax, f"({'abcd'[k]}) {look(policy).label}", "correlation " + ", ".join(below))
-    charts.legend(fig, headline="Are single jobs where they were on the cluster?")
-    return fig
+    return charts.legend(fig, headline="Are single jobs where they were on the cluster?")
 
 
 def against(summary: pd.DataFrame, column: str = "average_jct") -> pd.DataFrame:

@@ -71,8 +71,7 @@ def speed_picture(speed: float) -> Figure:
             ax.set_yticks(range(3), [""] * 3)
         left.grid(visible=False)
     charts.titles((left, middle, right), "T: speeds", "X: where it runs", "gain over 1/n")
-    charts.legend(fig)
-    return fig
+    return charts.legend(fig)
 
 
 def queue_table(throughputs: Throughputs, jobs: int = 900, workers: int = 3) -> pd.DataFrame:
@@ -114,8 +113,7 @@ def queue_picture(table: pd.DataFrame) -> Figure:
         pair[0].set_ylabel(text)
     for ax in axes[len(loads) :]:
         ax.set_xlabel("Time [d]")
-    charts.legend(fig)
-    return fig
+    return charts.legend(fig)
 
 
 def two_jobs() -> Problem:
@@ -157,5 +155,4 @@ def held_picture(table: pd.DataFrame) -> Figure:
         left.set_yticks(y, texts, fontsize=8)
         right.set_yticks(y, [""] * len(y))
     charts.titles((left, right), "GPU-time as held", "Effective GPU-time")
-    charts.legend(fig)
-    return fig
+    return charts.legend(fig)

@@ -52,8 +52,7 @@ def over_load(
     charts.titles(axes, f"(a) {trace}", "(b) the gain", f"(c) jobs at {top}")
     column, factor = ratios[0]
     names = f"{look(factor.better).label} over {look(factor.baseline).label}"
-    charts.legend(fig, headline=f"At {top}, {names} gains {gain(table, column, factor)}")
-    return fig
+    return charts.legend(fig, headline=f"At {top}, {names} gains {gain(table, column, factor)}")
 
 
 def averages(table: pd.DataFrame, *, height: float = 2.8) -> Figure:
@@ -80,8 +79,7 @@ def averages(table: pd.DataFrame, *, height: float = 2.8) -> Figure:
     said = ", ".join(f"{most[name]:+.0f} %" for name in charts.ordered(most.index))
     charts.title(axes[1], f"(b) against “{look(base).label}”", f"same seed; at most {said}")
     question = {"ideal": "Are rounds as good as an ideal execution?", "oracle": "What do estimates of pairs cost?"}
-    charts.legend(fig, columns=2, headline=question[base])
-    return fig
+    return charts.legend(fig, columns=2, headline=question[base])
 
 
 def priorities(table: pd.DataFrame, high: float, low: float) -> Figure:
@@ -96,8 +94,7 @@ def priorities(table: pd.DataFrame, high: float, low: float) -> Figure:
     draw_ratios(table, ratios, axes[2])
     charts.titles(axes, "(a) weight 5", "(b) weight 1", "(c) the gain")
     both = " and ".join(gain(table, column, factor) for column, factor in ratios)
-    charts.legend(fig, headline=f"At {table['jobs_per_hour'].max():g} jobs/h, weights 5 and 1 gain {both}")
-    return fig
+    return charts.legend(fig, headline=f"At {table['jobs_per_hour'].max():g} jobs/h, weights 5 and 1 gain {both}")
 
 
 def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
@@ -121,8 +118,7 @@ def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
     means = table.groupby(["policy", "jobs"])["makespan"].mean()
     most = table["jobs"].max()
     longer = f"{means['fifo', most] / means['makespan-het', most]:.2g} times as long (paper {published['fifo']:g})"
-    charts.legend(fig, columns=3, headline=f"With {most} jobs, FIFO takes {longer}")
-    return fig
+    return charts.legend(fig, columns=3, headline=f"With {most} jobs, FIFO takes {longer}")
 
 
 def costs(bills: pd.DataFrame, cheaper: dict[str, float], missed: dict[str, float]) -> Figure:
@@ -154,8 +150,7 @@ def costs(bills: pd.DataFrame, cheaper: dict[str, float], missed: dict[str, floa
     axes[0].set_ylabel("Cost [% of Max. throughput's]")
     axes[1].set_ylabel("Missed deadlines [% of jobs]")
     ours = shown.groupby("policy")["missed"].mean()
-    charts.legend(fig, headline=f"The cheapest policy misses {100 * ours['min-cost']:.0f} % of the deadlines")
-    return fig
+    return charts.legend(fig, headline=f"The cheapest policy misses {100 * ours['min-cost']:.0f} % of the deadlines")
 
 
 def physical_cluster(table: pd.DataFrame) -> Figure:
@@ -177,8 +172,7 @@ def physical_cluster(table: pd.DataFrame) -> Figure:
         ours = part["drawn"].to_numpy()
         ends = part["physical"].to_numpy()
         charts.title(ax, f"{trace}: {ours.max() / ours.min():.2g} times, cluster {ends.max() / ends.min():.2g}")
-    charts.legend(fig, columns=2, headline="Is the gain that of the paper's cluster?")
-    return fig
+    return charts.legend(fig, columns=2, headline="Is the gain that of the paper's cluster?")
 
 
 def colocation(table: pd.DataFrame) -> Figure:
@@ -190,8 +184,7 @@ def colocation(table: pd.DataFrame) -> Figure:
     ax.plot([], [], "s", color="#EE99AA", label="dotted: do not fit into the memory of one GPU")
     ax.set_xticks(np.arange(table["beside"].nunique()) + 0.5, table["beside"].unique(), rotation=90, fontsize=6)
     ax.set_yticks(np.arange(table["job"].nunique()) + 0.5, table["job"].unique(), fontsize=6)
-    charts.legend(fig, headline="How fast is a job beside another on one P100, over its speed alone?")
-    return fig
+    return charts.legend(fig, headline="How fast is a job beside another on one P100, over its speed alone?")
 
 
 TOLD: Final = {
@@ -213,8 +206,7 @@ def placement(mixed: pd.DataFrame) -> Figure:
         top = hours[hours["jobs_per_hour"] == hours["jobs_per_hour"].max()].groupby("told")[column].mean()
         times = top[TOLD["blind"]] / top[TOLD["aware"]]
         charts.title(ax, text, f"{times:.2g} times as long if placement is unknown")
-    charts.legend(fig, columns=3, headline="What is it worth to know that spread gangs are slower?")
-    return fig
+    return charts.legend(fig, columns=3, headline="What is it worth to know that spread gangs are slower?")
 
 
 def both_fairnesses(table: pd.DataFrame) -> Figure:
@@ -232,8 +224,7 @@ def both_fairnesses(table: pd.DataFrame) -> Figure:
         ax.set_ylabel(text)
     charts.titles(axes, "(a) completion time", "(b) Gavel's fairness", "(c) ASTRAEA's fairness")
     charts.footnote(fig, "(c) counts GPU-time as held: a job on few fast GPUs, not many slow ones, is short there.")
-    charts.legend(fig, headline="What do LAS and LTGF gain by knowing the types?")
-    return fig
+    return charts.legend(fig, headline="What do LAS and LTGF gain by knowing the types?")
 
 
 TENANT_PANELS: Final = (
@@ -270,8 +261,7 @@ def tenants(means: pd.DataFrame) -> Figure:
         charts.title(ax, f"({'abcdef'[k]}) {text}")
     for mark, text in (("full", "mean; in (d) to (f) by effective GPU-time"), ("none", "tail; by GPU-time held")):
         axes[0].plot([], [], "o", color="#444444", fillstyle=mark, label=text)
-    charts.legend(fig, columns=2, headline="Who gains if a policy knows the types of GPUs?")
-    return fig
+    return charts.legend(fig, columns=2, headline="Who gains if a policy knows the types of GPUs?")
 
 
 def _round_ticks(ax: Axes) -> None:

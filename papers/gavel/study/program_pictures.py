@@ -44,8 +44,7 @@ def speeds(ratios: pd.DataFrame, types: Sequence[str]) -> Figure:
     charts.name_values(axes[0], [0.1, 0.2, 0.5, 1, 2])
     axes[1].set_xlim(0, 1.05)
     axes[1].xaxis.set_major_formatter(PercentFormatter(1, symbol=""))
-    charts.legend(fig, headline="Which type is fast, and which is cheap?")
-    return fig
+    return charts.legend(fig, headline="Which type is fast, and which is cheap?")
 
 
 def examples(gains: pd.DataFrame, printed: Sequence[float], table: pd.DataFrame) -> Figure:
@@ -77,8 +76,7 @@ def examples(gains: pd.DataFrame, printed: Sequence[float], table: pd.DataFrame)
     for ax in axes:
         ax.legend(loc="upper right", fontsize=7.5)
         ax.grid(visible=False, axis="x")
-    charts.legend(fig, headline="Do Gavel's programs give what the paper works out?", axes=[])
-    return fig
+    return charts.legend(fig, headline="Do Gavel's programs give what the paper works out?", axes=[])
 
 
 def solve_times(table: pd.DataFrame, paper: float) -> Figure:
@@ -102,8 +100,7 @@ def solve_times(table: pd.DataFrame, paper: float) -> Figure:
     ax.set_xticks(counts, [str(count) for count in counts])
     ax.set_xlabel("Active jobs")
     ax.set_ylabel("Time of one solve [s]")
-    charts.legend(fig, columns=2, headline=f"Every solve takes at most {table['seconds'].max():.2g} s")
-    return fig
+    return charts.legend(fig, columns=2, headline=f"Every solve takes at most {table['seconds'].max():.2g} s")
 
 
 def stacked_area(frame: pd.DataFrame, ax: Axes) -> None:
@@ -173,8 +170,7 @@ def hierarchies(frame: pd.DataFrame, policies: Sequence[str], lost: float | None
     less = f"A static partition does {100 * (1 - static / whole):.0f} % less work"
     if (many := len(set(frame["seed"]))) > 1:
         charts.footnote(fig, f"The first of {many} seeds; the title has the mean.")
-    charts.legend(fig, columns=3, headline=less + (f" (paper {lost:g} %)" if lost is not None else ""))
-    return fig
+    return charts.legend(fig, columns=3, headline=less + (f" (paper {lost:g} %)" if lost is not None else ""))
 
 
 def rounds(named: pd.DataFrame) -> Figure:
@@ -189,5 +185,4 @@ def rounds(named: pd.DataFrame) -> Figure:
     reach = 1.2 * max(1.0, named["change"].abs().max())
     axes[1].set_ylim(-reach, reach)
     axes[1].set_ylabel("Change from 6 min [%]")
-    charts.legend(fig, headline=f"Longer rounds change average JCT by {low:+.0f} to {high:+.0f} %")
-    return fig
+    return charts.legend(fig, headline=f"Longer rounds change average JCT by {low:+.0f} to {high:+.0f} %")

@@ -117,8 +117,7 @@ def picture(found: pd.DataFrame) -> Figure:
     low, high = axes[1].get_ylim()
     marks = [m for m in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000) if low <= m <= high]
     charts.name_values(axes[1], marks, vertical=True)
-    charts.legend(fig, headline="Which price and λ earn most and share most evenly?")
-    return fig
+    return charts.legend(fig, headline="Which price and λ earn most and share most evenly?")
 
 
 def one_choice(made: Choice) -> Figure:

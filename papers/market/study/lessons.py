@@ -56,5 +56,4 @@ def rounds_picture(plan: MarketPlan) -> Figure:
         ax.grid(visible=False)
     late = (table["start"] - table["arrival"]).mean()
     charts.title(ax, f"A job waits for a round that is long enough: {late:.0f} h on average")
-    charts.legend(fig)
-    return fig
+    return charts.legend(fig)

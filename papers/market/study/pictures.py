@@ -55,8 +55,7 @@ def prices(steps: pd.DataFrame) -> Figure:
     charts.titles(axes, "(a) Eq. 8", "(b) a queue of jobs is asked one by one")
     for ax in axes:
         ax.legend(frameon=False, fontsize=8)
-    charts.legend(fig, headline="The last free workers cost most", axes=[])
-    return fig
+    return charts.legend(fig, headline="The last free workers cost most", axes=[])
 
 
 def relative_revenue(frame: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
@@ -129,8 +128,7 @@ def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) 
             ax.set_ylabel("Revenue [millions]\n(log scale beyond ±0.1)")
         ax.set_xlabel(varied.capitalize())
         charts.title(ax, f"{utility} utility, {reading}", said)
-    charts.legend(fig, headline="Does Astraea earn more than the others? (above 1)")
-    return fig
+    return charts.legend(fig, headline="Does Astraea earn more than the others? (above 1)")
 
 
 def near_optimum(table: pd.DataFrame, by: str, bound: float) -> Figure:
@@ -153,8 +151,7 @@ def near_optimum(table: pd.DataFrame, by: str, bound: float) -> Figure:
     of = table[table["reading"] == SECTION]
     if absent := [f"{n} {what}" for what in ("jobs", "servers") for n in sorted(set(table[what]) - set(of[what]))]:
         charts.footnote(fig, f"Optima {SECTION} with {' or '.join(absent)} take too long and are not computed.")
-    charts.legend(fig, headline=f"How much of the optimum is earned? (paper: Astraea above {bound:g})")
-    return fig
+    return charts.legend(fig, headline=f"How much of the optimum is earned? (paper: Astraea above {bound:g})")
 
 
 def fairness(table: pd.DataFrame) -> Figure:
@@ -185,8 +182,7 @@ def fairness(table: pd.DataFrame) -> Figure:
     charts.title(axes[1], "(b) Fig 7: tenants of all trials; the paper has 1 for every tenant of BatchSche")
     charts.footnote(fig, f"In the reading “{SECTION}” total revenue is not above 0 in {none.sum()} of {len(none)} "
                     "plans, which have no fairness.")  # fmt: skip
-    charts.legend(fig, headline="Whose revenue is shared evenly?")
-    return fig
+    return charts.legend(fig, headline="Whose revenue is shared evenly?")
 
 
 def variances(table: pd.DataFrame) -> pd.DataFrame:
@@ -247,8 +243,7 @@ def running_time(table: pd.DataFrame, varied: str, bound: float) -> Figure:
     axes[1].axhline(bound, **REFERENCE)
     axes[1].annotate(f"paper: about {bound:g} s, on a laptop", (0.03, bound), (0, -9), ("axes fraction", "data"),
                      "offset points", fontsize=7.5)  # fmt: skip
-    charts.legend(fig, headline=f"Does the time to plan grow with the {varied}?")
-    return fig
+    return charts.legend(fig, headline=f"Does the time to plan grow with the {varied}?")
 
 
 def wrong_prices(table: pd.DataFrame) -> Figure:
@@ -269,8 +264,7 @@ def wrong_prices(table: pd.DataFrame) -> Figure:
         revenue = part.groupby("percent")["revenue"].mean()
         sign = ", all losses" if (revenue < 0).all() else ""
         charts.title(ax, f"{load} load", f"total {factor_text(revenue[100])} thousand at 100 %{sign}")
-    charts.legend(fig, headline="Is too low a price better than too high a price?")
-    return fig
+    return charts.legend(fig, headline="Is too low a price better than too high a price?")
 
 
 def admission(table: pd.DataFrame) -> Figure:
@@ -290,5 +284,4 @@ def admission(table: pd.DataFrame) -> Figure:
         right.hist(mine.loc[~pays, "ideal"], bins=np.linspace(0, top, 26), color="#888888")
         right.set(xlabel="Ideal revenue", ylabel="Jobs")
         charts.title(right, f"{reading}: {(~pays).sum():,} in tenants' shares")
-    charts.legend(fig, headline="Is every admitted job worth what it costs?")
-    return fig
+    return charts.legend(fig, headline="Is every admitted job worth what it costs?")

@@ -71,8 +71,7 @@ def utilization(used: pd.DataFrame, paper: Mapping[str, float]) -> Figure:
         charts.title(ax, f"({letter}) use, {reading}", f"Astraea: at most {peak:.0f} % (paper 100 %)")
         charts.title(below, f"({after}) last hour in use, {reading}")
         makespans(part, below, paper if reading == HERE else {})
-    charts.legend(fig, columns=3, headline="Who uses all workers, and who is done first?")
-    return fig
+    return charts.legend(fig, columns=3, headline="Who uses all workers, and who is done first?")
 
 
 def reversals(found: pd.DataFrame) -> Figure:

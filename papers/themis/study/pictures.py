@@ -54,8 +54,7 @@ def one_app(app: App, losses: pd.DataFrame, held: pd.DataFrame) -> Figure:
             ax.legend(frameon=False, fontsize=7.5)
     jobs = f"{len(app.loss)} jobs of {app.name}, gangs of {app.gang}, {app.model}"
     charts.titles(axes, f"(a) {jobs}", "(b) under Themis")
-    charts.legend(fig, headline="Poor jobs of an app end early and leave their GPUs", axes=[])
-    return fig
+    return charts.legend(fig, headline="Poor jobs of an app end early and leave their GPUs", axes=[])
 
 
 def estimates(foresight: pd.DataFrame, errors: pd.DataFrame, bound: float) -> Figure:
@@ -76,8 +75,7 @@ def estimates(foresight: pd.DataFrame, errors: pd.DataFrame, bound: float) -> Fi
     known = f"after {foresight['epochs'].iloc[-1]:g} epochs known to {last:.0f} %"
     charts.title(axes[0], "(a) when a job will end", known)
     charts.title(axes[1], "(b) the worst app, if estimates are wrong")
-    charts.legend(fig, headline="Does Themis need good estimates of the time left?", axes=[])
-    return fig
+    return charts.legend(fig, headline="Does Themis need good estimates of the time left?", axes=[])
 
 
 def auction(example: pd.DataFrame) -> Figure:
@@ -98,8 +96,7 @@ def auction(example: pd.DataFrame) -> Figure:
         for edge in range(1, len(texts)):
             ax.axvline(edge - 0.5, color="#DDDDDD", linewidth=0.6, zorder=0)
         ax.set_ylabel("Value $V = 1/\\rho$")
-    charts.legend(fig, headline="What does each app bid for each choice of GPUs?")
-    return fig
+    return charts.legend(fig, headline="What does each app bid for each choice of GPUs?")
 
 
 def comparison(apps: pd.DataFrame, summary: pd.DataFrame, bound: float) -> Figure:
@@ -120,8 +117,7 @@ def comparison(apps: pd.DataFrame, summary: pd.DataFrame, bound: float) -> Figur
     axes[1].set_xlim(left=1)
     for ax in axes[3::2]:
         ax.set_yticklabels([])
-    charts.legend(fig, headline="Whose worst app is best off, and what does that cost?")
-    return fig
+    return charts.legend(fig, headline="Whose worst app is best off, and what does that cost?")
 
 
 def knob_and_lease(knob: pd.DataFrame, lease: pd.DataFrame, bound: float, good_f: float) -> Figure:
@@ -143,8 +139,7 @@ def knob_and_lease(knob: pd.DataFrame, lease: pd.DataFrame, bound: float, good_f
         charts.named_line(ax, good_f, f"paper: f = {good_f:g}", (4, 2))
     for ax in axes[::2]:
         charts.named_line(ax, bound, f"paper: {bound:g}", vertical=False)
-    charts.legend(fig, headline="What does fairness cost, and what do short leases?")
-    return fig
+    return charts.legend(fig, headline="What does fairness cost, and what do short leases?")
 
 
 LARGE: Final = ("optimus", "gandiva-packing", "slaq")
@@ -173,8 +168,7 @@ def contention(table: pd.DataFrame, bound: float) -> Figure:
     axes[3].set_ylim(bottom=1)
     if one.any():
         charts.footnote(fig, "Themis with f = 1 is in (a) alone.")
-    charts.legend(fig, columns=4, headline="Whose worst app suffers as GPUs become scarce?")
-    return fig
+    return charts.legend(fig, columns=4, headline="Whose worst app suffers as GPUs become scarce?")
 
 
 VARIANTS: Final = {"nothing is worth little": "losing is rated as a long wait"}
@@ -191,8 +185,7 @@ def variants(table: pd.DataFrame, bound: float) -> Figure:
         ax.set_ylim(bottom=1)
         charts.named_line(ax, bound, f"paper: {bound:g}", vertical=False)
         charts.title(ax, f"contention {load:g}")
-    charts.legend(fig, headline="Is the worst app better off with a higher f?")
-    return fig
+    return charts.legend(fig, headline="Is the worst app better off with a higher f?")
 
 
 def lies(table: pd.DataFrame) -> Figure:
@@ -209,8 +202,7 @@ def lies(table: pd.DataFrame) -> Figure:
         ax.set(xlabel="", ylabel=f"{text} JCT / JCT with the truth")
     axes[0].set_ylim(0, 1.1 * max(1.0, table["jct"].max()))
     charts.titles(axes, "(a) liars", "(b) everybody else, on average")
-    charts.legend(fig, headline="Does it pay to report a larger ρ?")
-    return fig
+    return charts.legend(fig, headline="Does it pay to report a larger ρ?")
 
 
 def two_ideas(apps: pd.DataFrame) -> Figure:
@@ -232,8 +224,7 @@ def two_ideas(apps: pd.DataFrame) -> Figure:
             charts.name_values(ax, [0.25, 0.5, 1, 2], vertical=True)
             charts.title(ax, LOOKS[scheduler].label)
     axes[0].set_ylabel("$T_{shared}$ / $T_{isolated}$")
-    charts.legend(fig, columns=3, headline="Who is short of GPU-time, and who is late?")
-    return fig
+    return charts.legend(fig, columns=3, headline="Who is short of GPU-time, and who is late?")
 
 
 def reversals(found: pd.DataFrame) -> Figure:

@@ -151,8 +151,7 @@ def beside(granted: pd.DataFrame, table: pd.DataFrame) -> Figure:
     for ax, text, column, form in ((axes[1], "(b) completion times", "jct", "{:.0f} s"),
                                    (axes[2], "(c) sharing loss", "loss", "{:.0f} %")):  # fmt: skip
         charts.title(ax, text, f"ASTRAEA {form}, Slurm {form}".format(*means[column][list(SYSTEMS)]))
-    charts.legend(fig, columns=2, headline="Does a real Slurm do what was simulated?")
-    return fig
+    return charts.legend(fig, columns=2, headline="Does a real Slurm do what was simulated?")
 
 
 def _pairs(ax: Axes, table: pd.DataFrame, column: str, factor: float, label: str) -> None:

@@ -71,5 +71,4 @@ def overheads_picture(table: pd.DataFrame) -> Figure:
     axes[1].set_ylim(0.8 * table["overhead_share"].min(), 1.4 * table["overhead_share"].max())
     name_axis(axes[1].yaxis, "overhead_share", log=True)
     axes[1].set_ylabel("Overhead [% of JCT]\n(log scale)")
-    charts.legend(fig, columns=3, headline="Do measured overheads change the best lease term?")
-    return fig
+    return charts.legend(fig, columns=3, headline="Do measured overheads change the best lease term?")

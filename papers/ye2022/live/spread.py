@@ -72,5 +72,4 @@ def spread_picture(table: pd.DataFrame) -> Figure:
     found = f"from {sooner.min():g} on" if len(sooner) else "nowhere"
     charts.title(axes[0], "(a) completion times", f"ASTRAEA is sooner {found}")
     charts.title(axes[1], "(b) sharing loss")
-    charts.legend(fig, columns=2, headline="Do leases pay as running times spread?")
-    return fig
+    return charts.legend(fig, columns=2, headline="Do leases pay as running times spread?")
