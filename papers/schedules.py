@@ -33,9 +33,10 @@ def pairs(
     some: Sequence[Pair], headline: str, *, by: str, step: float, unit: float = MINUTE, name: str = "min",
     width: float = 1.0,
 ) -> Figure:  # fmt: skip
-    """Draw pairs one below the other, with their texts.
+    """Draw pairs as Gantt charts one below the other, with their texts.
 
-    `by` is what a colour stands for, `width` that of the texts over that of a chart; else as of `schedule`.
+    `by` is what a colour stands for, `width` that of the texts over that of a chart. Ticks of time are at multiples of
+    `step` [s], in units of `unit` [s], by its `name`.
     """
     with style():
         fig, axes = plt.subplots(len(some), 3, figsize=(WIDTH, ROW * len(some) + 0.5), squeeze=False,
@@ -43,9 +44,14 @@ def pairs(
         for k, pair in enumerate(some):
             end = max(float(grants["end"].max()) for grants in pair.grants)
             for ax, title, grants in zip(axes[k], pair.titles, pair.grants, strict=False):
-                schedule(ax, grants, pair.gpus, end, by=by, step=step, unit=unit, name=name)
+                gantt(grants, ax, gpus=pair.gpus, by=by)
+                ticks = np.arange(0, end + 1, max(1, round(end / step / 5)) * step)
+                ax.set_xlim(0, end)
+                ax.set_xticks(ticks, [f"{t / unit:g}" for t in ticks])
+                ax.tick_params(labelsize=7, pad=1.5)
                 ax.set_title(title, fontsize=8)
-                ax.set_xlabel(ax.get_xlabel() if k == len(some) - 1 else "", fontsize=8)
+                ax.set_xlabel(f"Time [{name}]" if k == len(some) - 1 else "", fontsize=8)
+            axes[k, 0].set_ylabel("GPU", fontsize=8)
             axes[k, 1].set_ylabel("")
             axes[k, 2].axis("off")
             if isinstance(pair.text, str):
@@ -53,16 +59,3 @@ def pairs(
             else:
                 pair.text(axes[k, 2])
     return legend(fig, headline=headline, axes=[])
-
-
-def schedule(
-    ax: Axes, grants: pd.DataFrame, gpus: int, end: float, *, by: str, step: float, unit: float, name: str
-) -> None:
-    """Draw one Gantt chart until `end` [s], with ticks at multiples of `step` [s], in units of `unit` [s]."""
-    gantt(grants, ax, gpus=gpus, by=by)
-    ticks = np.arange(0, end + 1, max(1, round(end / step / 5)) * step)
-    ax.set_xlim(0, end)
-    ax.set_xticks(ticks, [f"{t / unit:g}" for t in ticks])
-    ax.tick_params(labelsize=7, pad=1.5)
-    ax.set_ylabel("GPU", fontsize=8)
-    ax.set_xlabel(f"Time [{name}]", fontsize=8)

@@ -265,7 +265,8 @@ def name_ticks(ax: Axes, column: str, values: Sequence[Any]) -> None:
     ax.set_xlabel(with_unit(word, unit))
 
 
-def quick(fig: Figure, **places: float) -> None:
-    """Place the panels at fixed positions: a layout engine takes longer than the drawing, too long for a slider."""
+def quick(fig: Figure, **places: float) -> Figure:
+    """Place the panels at fixed positions, and return the figure: a layout engine is too slow for a slider."""
     fig.set_layout_engine(None)
     fig.subplots_adjust(**{"left": 0.08, "right": 0.98, "bottom": 0.22, "top": 0.88, "wspace": 0.45, **places})
+    return fig

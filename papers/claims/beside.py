@@ -24,13 +24,13 @@ def verdicts(folder: str | Path, about: str, trace: str | None = None, scale: st
     With a `trace`, only those judged on it. At the scale ``small``, the verdicts on the committed figures come first,
     where there are any, and a switch leads to those on this run.
     """
-    found = evaluate(folder, about)
-    found = found[found["trace"] == trace] if trace is not None else found
-    shown = {f"this run, SCALE={scale}": found}
-    if scale == "small":
-        committed = with_reasons(evaluate(ROOT / "figures", about))
-        committed = committed[committed["trace"] == trace] if trace is not None else committed
-        shown = ({"at the paper's scale": committed} if len(committed) else {}) | shown
+
+    def of_trace(table: pd.DataFrame) -> pd.DataFrame:
+        return table[table["trace"] == trace] if trace is not None else table
+
+    shown = {f"this run, SCALE={scale}": of_trace(evaluate(folder, about))}
+    if scale == "small" and len(committed := of_trace(with_reasons(evaluate(ROOT / "figures", about)))):
+        shown = {"at the paper's scale": committed} | shown
     return frames("verdicts", shown, lambda part: (narrow(part), LEGEND), lambda part: "")
 
 

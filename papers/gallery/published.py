@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tomllib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from astraea.plots import charts
 from astraea.plots.files import further_forms
 from astraea.plots.style import REFERENCE, style
 from papers.claims.evaluate import READINGS, SAME, STATEMENTS, published_values, read_claims
-from papers.gallery.captions import PAPERS
+from papers.gallery.captions import PAPERS, read
 from papers.judging import Missing, reader
 
 NAME: Final = "published"
@@ -31,9 +30,7 @@ NEAR: Final = 1.1
 EDGE: Final = 16.0
 """End of the axis, with its inverse; what is beyond is drawn there, with its number."""
 
-LABELS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = tomllib.loads(
-    (Path(__file__).with_name("captions") / "published.toml").read_text(encoding="utf-8")
-)
+LABELS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = read("published")
 """By page of a paper and heading: the label of each statement."""
 
 _ARROWS: Final = {"<": -1, "<=": -1, "up to": -1, ">": 1}

@@ -56,8 +56,7 @@ def running_times_from(trace: Trace, gpus: int) -> Figure:
             ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}")
             name_axis(ax.xaxis, column, log=True)
         fig.suptitle(at_least(trace, gpus), x=0.5, y=0.98, fontsize=9, color=CHOSEN)
-    quick(fig, top=0.85, wspace=0.3)
-    return fig
+    return quick(fig, top=0.85, wspace=0.3)
 
 
 def dear_leases(swept: pd.DataFrame) -> Figure:
@@ -160,8 +159,7 @@ def on_curve(curve: pd.DataFrame, percent: int) -> Figure:
             for row in chosen.to_dict("records"):
                 ax.plot(percent, row[column], "o", color=look(row["scheduler"]).color, markersize=9)
     charts.legend(fig, headline=on_curve_words(curve, percent))
-    quick(fig, top=0.76, bottom=0.2, wspace=0.3)
-    return fig
+    return quick(fig, top=0.76, bottom=0.2, wspace=0.3)
 
 
 def on_curve_words(curve: pd.DataFrame, percent: int) -> str:

@@ -203,5 +203,4 @@ def rounds_picture(found: Turns, grants: pd.DataFrame, time: float | None = None
                 ax.axvspan(time, time + ROUND, color="#DDDDDD", alpha=0.6, zorder=0)
         for ax in axes[:2]:
             ax.set_xlabel("")
-    quick(fig, right=0.85, bottom=0.1, top=0.98, hspace=0.2)
-    return fig
+    return quick(fig, right=0.85, bottom=0.1, top=0.98, hspace=0.2)

@@ -95,8 +95,7 @@ def asking_picture(demands: Sequence[int], hours: float = 30, shown: float = 100
         gantt(part.assign(job_id=part["job_id"].str[-1]), ax, gpus=SIX_GPUS.gpus)
         title(ax, SHORT[name])
     share_bars({name: asked.shares for name, asked in got.items()}, axes[3:])
-    quick(fig, bottom=0.1, top=0.93, hspace=0.4)
-    return fig
+    return quick(fig, bottom=0.1, top=0.93, hspace=0.4)
 
 
 def share_bars(

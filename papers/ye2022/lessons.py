@@ -31,7 +31,6 @@ STATIONS: Final = {
 }  # fmt: skip
 """Rungs of the ladder that a slope passes, and what a picture calls them."""
 
-
 NAMES: Final = {"slurm": "Plain Slurm", "astraea": "ASTRAEA on Slurm"}
 """Systems of the live experiment."""
 

@@ -37,7 +37,6 @@ TRIED_ROUNDS: Final = (1, 2, 4, 8)
 AS_WRITTEN: Final = 0
 """Stands for the lambda of Lemma 1, with the theta of §4.4."""
 
-
 EXAMPLE: Final = (16.0, 2)
 HERE: Final = (2.0, 1)
 """theta and lambda of the paper's worked example, and of the figures (`runs.THETA`, `runs.LAMBDA`)."""

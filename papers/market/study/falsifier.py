@@ -21,7 +21,7 @@ from papers.market.metrics import makespan, revenue_fairness, total_revenue
 from papers.market.model import Market, MarketPlan
 from papers.market.optimum import optimum
 from papers.market.study.example import small_market
-from papers.market.study.properties import ARRIVAL
+from papers.market.study.properties import ARRIVAL, in_words
 from papers.market.study.runs import SCHEDULERS, planner
 from papers.shrinking import reversal_grid, reversal_table
 
@@ -35,7 +35,7 @@ FIG8: Final = "the market: variance of revenue fairness"
 RIVALS: Final = {
     "gandiva-fair": FIG8, "hived": FIG8, OPTIMUM: "the market: part of the optimum's revenue that is missed",
 }  # fmt: skip
-"""What each rival is compared by."""
+"""The ordering of each rival."""
 
 SEARCHED: Final = {"small": (20, 1), "paper": (200, 1)}
 """Random markets for each rival, and how many of those that reverse the ordering are shrunk."""
@@ -75,11 +75,7 @@ class Jobs(NamedTuple):
     @property
     def text(self) -> str:
         """The market in words."""
-        jobs = "; ".join(
-            f"j{i + 1} of tenant {j.tenant + 1}, D = {j.chunks}, E = {j.epochs}, worth {j.height} − {j.fall} t"
-            for i, j in enumerate(self.jobs)
-        )
-        return f"{self.tenants} tenants with a server of 2 workers each, all jobs from {ARRIVAL}: {jobs}"
+        return ": ".join(in_words(self.market))
 
 
 def random_jobs(seed: int) -> Jobs:

@@ -148,16 +148,17 @@ def counter_examples(first: int, last: int) -> pd.DataFrame:
         for name, fails in PROPERTIES.items():
             for is_own_priced in (True, False):
                 if words := fails(market, is_own_priced):
-                    rows.append((name, is_own_priced, *size, f"{_shown(market)}: {words}"))
+                    cluster, jobs = in_words(market)
+                    rows.append((name, is_own_priced, *size, f"{cluster} ({jobs}): {words}"))
     return pd.DataFrame(rows, columns=["property", "is_own_priced", "jobs", "tenants", "seed", "counter_example"])
 
 
-def _shown(market: Market) -> str:
-    """A market in words."""
+def in_words(market: Market) -> tuple[str, str]:
+    """Describe the cluster of a small market, and its jobs."""
     j = market.jobs
     jobs = "; ".join(
         f"{j.job_id[i]} of tenant {j.tenant[i] + 1}, D = {j.chunks[i]}, E = {j.epochs[i]}, worth "
         f"{j.height[i]:g} − {-j.slope[i]:g} t"
         for i in range(len(j))
     )
-    return f"{len(market.worker_quota)} tenants with a server of 2 workers each, all jobs from {ARRIVAL} ({jobs})"
+    return f"{len(market.worker_quota)} tenants with a server of 2 workers each, all jobs from {ARRIVAL}", jobs

@@ -40,7 +40,6 @@ EXACT: Final = 1e-9
 WORTHWHILE: Final = 0.01
 """Least gain of a lie that counts in whole gangs."""
 
-
 Case = tuple[list[Bid], IntArray]
 """An auction: bids, and the room for their lots."""
 

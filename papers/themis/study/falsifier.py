@@ -30,7 +30,7 @@ RIVALS: Final = {
     **dict.fromkeys(("tiresias", "optimus", "gandiva-packing", "slaq"), FIG9),
     KNOB: "Themis: GPU-time with f = 0 [GPU-h]",
 }
-"""What each rival is compared by."""
+"""The ordering of each rival."""
 
 SEARCHED: Final = {"small": (10, 1), "paper": (100, 1)}
 """Random workloads for each rival, and how many of those that reverse the ordering are shrunk."""
