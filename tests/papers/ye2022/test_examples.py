@@ -34,8 +34,7 @@ def run(mechanism: str) -> tuple[Result, pd.DataFrame]:
     """The example under a mechanism, and its leases."""
     trace = divided(six_gpu_trace()) if mechanism == "max-min" else six_gpu_trace()
     result = simulate(trace, SIX_GPUS, mechanisms()[mechanism], settings=NO_OVERHEADS, keep_log=True)
-    assert result.grants is not None
-    return result, rejoined(result.grants) if mechanism == "max-min" else result.grants
+    return result, rejoined(result.log) if mechanism == "max-min" else result.log
 
 
 @pytest.mark.parametrize(
@@ -91,8 +90,7 @@ def granted(found: Turns) -> list[list[object]]:
 def leases(trace: Trace, cluster: Cluster) -> pd.DataFrame:
     """Leases that the simulation grants."""
     policy = get_policy("astraea")(lease_term=ROUND)
-    grants = simulate(trace, cluster, policy, settings=NO_OVERHEADS, keep_log=True).grants
-    assert grants is not None
+    grants = simulate(trace, cluster, policy, settings=NO_OVERHEADS, keep_log=True).log
     return grants
 
 
