@@ -29,8 +29,8 @@ from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT, rules
 from papers.gavel import rules as gavel
 from papers.judging import Absent, Judged, Missing, Source, Verdict, reader
-from papers.market import readings as markets
 from papers.market import rules as market
+from papers.market import workload as markets
 from papers.ye2022 import readings as clusters
 from papers.ye2022 import rules as ye2022
 

@@ -29,7 +29,7 @@ from papers.gallery.first import first_page
 from papers.gallery.sections import Made, Shown, alt, files, folded, section, shown, thumbnail, trace_of, trace_order
 from papers.gallery.tables import markdown
 from papers.gallery.verdicts import how_sure, side_by_side
-from papers.market.readings import READINGS as MARKETS
+from papers.market.workload import READINGS as MARKETS
 from papers.scales import seeds
 from papers.ye2022.readings import READINGS as CLUSTERS
 

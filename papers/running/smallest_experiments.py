@@ -18,9 +18,9 @@ from astraea.traces.synthetic import SYNTHETIC, synthesize
 from papers.gavel.study.policies import hierarchy, worked_examples
 from papers.gavel.study.runs import GAVEL_SCALES, Load, load_grid, throughputs_of
 from papers.gavel.study.tables import load_figures
-from papers.market.readings import HERE
 from papers.market.study.example import example_table
 from papers.market.study.tables import ratio_table
+from papers.market.workload import HERE
 from papers.themis.study.tables import properties_table, sweep_table
 from papers.ye2022.characterize import shares_by_state
 from papers.ye2022.evaluation import lease_grid, runs_of, workloads

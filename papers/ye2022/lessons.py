@@ -31,9 +31,6 @@ STATIONS: Final = {
 }  # fmt: skip
 """Rungs of the ladder that a slope passes, and what a picture calls them."""
 
-NAMES: Final = {"slurm": "Plain Slurm", "astraea": "ASTRAEA on Slurm"}
-"""Systems of the live experiment."""
-
 
 def what_is_left(one: Estimates, had: float) -> tuple[float, float, float]:
     """Return the 10 %, 50 % and 90 % quantile of what a job still needs [s] after `had` seconds of service.
@@ -150,7 +147,8 @@ def queues(repetitions: Sequence[Repetition]) -> Figure:
             ax.fill_between(at, 0, running, step="post", color="#56B4E9", linewidth=0, label="running")
             ax.fill_between(at, running, there, step="post", color="#444444", linewidth=0, label="waiting")
         jct = (jobs["end"] - jobs["submit"]).mean()
-        charts.title(ax, f"{NAMES[system]}: average JCT {jct:.0f} s")
+        name = {"slurm": "Plain Slurm", "astraea": "ASTRAEA on Slurm"}[system]
+        charts.title(ax, f"{name}: average JCT {jct:.0f} s")
     for ax in axes:
         ax.set(ylim=(0, 1.05 * most), xlim=(0, end), xlabel="Time [s]")
     axes[0].set_ylabel("Jobs that are not done")

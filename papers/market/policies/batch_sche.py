@@ -15,20 +15,15 @@ import numpy as np
 from astraea.core.arrays import IntArray
 from papers.market.model import Market, MarketPlan, Schedule, checked
 from papers.market.policies.astraea.batches import astraea_market
+from papers.market.policies.astraea.capacity import Theta
 
 
-def batch_sche(
-    market: Market,
-    *,
-    theta: tuple[float, float] | None = None,
-    rounds: int | None = None,
-    is_own_priced: bool = True,
-) -> MarketPlan:
+def batch_sche(market: Market, *, theta: Theta, rounds: int, is_own_priced: bool = True) -> MarketPlan:
     """Plans of all private clusters together; no job is shared and nobody pays.
 
     Tenants take workers and parameter servers in the order of the servers, each as many as its quota, so that no more
     servers are divided than must be. Jobs of a tenant that has no worker or no parameter server never run. Parameters
-    and errors are those of `astraea_market`; by default theta and lambda are those of each private cluster.
+    and errors are those of `astraea_market`.
     """
     tenants = len(checked(market).worker_quota)
     workers, ps = _parts(market.workers, market.worker_quota), _parts(market.ps, market.ps_quota)

@@ -16,7 +16,7 @@ from astraea.core.units import DAY
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import BEHIND, REFERENCE, log_ticks, look, ordered, style
-from papers.market.readings import HERE, READINGS, SECTION
+from papers.market.workload import HERE, READINGS, SECTION
 
 OURS: Final = "astraea-market"
 

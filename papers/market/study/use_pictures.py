@@ -14,10 +14,10 @@ from astraea.plots.charts import PUBLISHED
 from astraea.plots.dots import SEED
 from astraea.plots.style import log_ticks, look, ordered, style
 from papers.market.model import SLOT, MarketPlan
-from papers.market.readings import HERE, READINGS
 from papers.market.study import falsifier
 from papers.market.study.pictures import OURS
 from papers.market.study.runs import planner
+from papers.market.workload import HERE, READINGS
 from papers.schedules import Pair, pairs
 
 

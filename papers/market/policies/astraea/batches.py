@@ -24,7 +24,7 @@ FAR: Final = 2**50
 """Latest time that is exact in a float and leaves room for a round [slot]."""
 
 
-def rounds_needed(demands: Iterable[Demand], theta: tuple[float, float]) -> int:
+def rounds_needed(demands: Iterable[Demand], theta: Theta) -> int:
     """Return the number of rounds after which the rest is worth less than the cheapest job (lambda of Lemma 1).
 
     f of all jobs is the sum of their greatest revenues and f_min the least of them, of the jobs with any. sigma, the
@@ -40,7 +40,7 @@ def rounds_needed(demands: Iterable[Demand], theta: tuple[float, float]) -> int:
 def astraea_market(
     market: Market,
     *,
-    theta: tuple[float, float] | None = None,
+    theta: Theta | None = None,
     rounds: int | None = None,
     is_own_priced: bool = True,
 ) -> MarketPlan:
