@@ -15,9 +15,6 @@ from astraea.cli import arguments as args
 from astraea.cli.main import run
 from astraea.core.text import docstring
 
-NOT_REPRODUCED: Final = 1
-NOT_RIGHT: Final = 1
-
 app: Final = click.Group("papers", help=docstring(papers).partition("\n")[0], no_args_is_help=False)
 
 
@@ -74,7 +71,7 @@ def reproduce(names: tuple[str, ...], for_program: bool) -> int:
     elif not names:
         for name, claim in known.items():
             print(f"{name}  {claim['claim']}\n    {claim['where']}; {claim['minutes']:g} min")
-    return 0 if all(one.holds for one in found.values()) else NOT_REPRODUCED
+    return int(not all(one.holds for one in found.values()))
 
 
 @app.command(cls=args.Command, short_help="check a worksheet of the course")
@@ -92,7 +89,7 @@ def check(name: str) -> int:
     for one in found:
         print(f"{one.name:<10}{0 if one.wrong else one.points} of {one.points} points  {one.wrong or 'right'}")
     print(f"your answers go into {path.relative_to(papers.ROOT)}")
-    return NOT_RIGHT if any(one.wrong for one in found) else 0
+    return int(any(one.wrong for one in found))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import matplotlib.pyplot as plt
@@ -26,36 +26,36 @@ class Pair(NamedTuple):
     titles: Sequence[str]
     grants: Sequence[pd.DataFrame]  # as those of a `Result`
     gpus: int
-    text: str
+    text: str | Callable[[Axes], None]  # or what draws it
 
 
 def pairs(
-    some: Sequence[Pair], headline: str, *, by: str, step: float, unit: float = MINUTE, name: str = "min"
-) -> Figure:
-    """Draw pairs one below the other, with their texts; `by` is what a colour stands for, else as of `schedule`."""
+    some: Sequence[Pair], headline: str, *, by: str, step: float, unit: float = MINUTE, name: str = "min",
+    width: float = 1.0,
+) -> Figure:  # fmt: skip
+    """Draw pairs as Gantt charts one below the other, with their texts.
+
+    `by` is what a colour stands for, `width` that of the texts over that of a chart. Ticks of time are at multiples of
+    `step` [s], in units of `unit` [s], by its `name`.
+    """
     with style():
-        fig, axes = plt.subplots(len(some), 3, figsize=(WIDTH, ROW * len(some) + 0.5), squeeze=False)
+        fig, axes = plt.subplots(len(some), 3, figsize=(WIDTH, ROW * len(some) + 0.5), squeeze=False,
+                                 width_ratios=(1, 1, width))  # fmt: skip
         for k, pair in enumerate(some):
             end = max(float(grants["end"].max()) for grants in pair.grants)
             for ax, title, grants in zip(axes[k], pair.titles, pair.grants, strict=False):
-                schedule(ax, grants, pair.gpus, end, by=by, step=step, unit=unit, name=name)
+                gantt(grants, ax, gpus=pair.gpus, by=by)
+                ticks = np.arange(0, end + 1, max(1, round(end / step / 5)) * step)
+                ax.set_xlim(0, end)
+                ax.set_xticks(ticks, [f"{t / unit:g}" for t in ticks])
+                ax.tick_params(labelsize=7, pad=1.5)
                 ax.set_title(title, fontsize=8)
-                ax.set_xlabel(ax.get_xlabel() if k == len(some) - 1 else "", fontsize=8)
+                ax.set_xlabel(f"Time [{name}]" if k == len(some) - 1 else "", fontsize=8)
+            axes[k, 0].set_ylabel("GPU", fontsize=8)
             axes[k, 1].set_ylabel("")
             axes[k, 2].axis("off")
-            axes[k, 2].text(0, 1, "\n".join(textwrap.wrap(pair.text, 38)), fontsize=7.5, va="top")
-    legend(fig, headline=headline, axes=[])
-    return fig
-
-
-def schedule(
-    ax: Axes, grants: pd.DataFrame, gpus: int, end: float, *, by: str, step: float, unit: float, name: str
-) -> None:
-    """Draw one Gantt chart until `end` [s], with ticks at multiples of `step` [s], in units of `unit` [s]."""
-    gantt(grants, ax, gpus=gpus, by=by)
-    ticks = np.arange(0, end + 1, max(1, round(end / step / 5)) * step)
-    ax.set_xlim(0, end)
-    ax.set_xticks(ticks, [f"{t / unit:g}" for t in ticks])
-    ax.tick_params(labelsize=7, pad=1.5)
-    ax.set_ylabel("GPU", fontsize=8)
-    ax.set_xlabel(f"Time [{name}]", fontsize=8)
+            if isinstance(pair.text, str):
+                axes[k, 2].text(0, 1, "\n".join(textwrap.wrap(pair.text, 38)), fontsize=7.5, va="top")
+            else:
+                pair.text(axes[k, 2])
+    return legend(fig, headline=headline, axes=[])

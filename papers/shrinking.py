@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 import numpy as np
+import pandas as pd
+
+from astraea.experiments.grid import Grid
+from astraea.experiments.run import Call
+from papers.scales import at_scale
 
 T = TypeVar("T")
 
@@ -52,3 +59,38 @@ def reversal(
     }  # fmt: skip
     found = [shrunk(start, lambda x: lead(x) > MARGIN, smaller) for start in behind[:starts]]
     return counts, sorted(found, key=size)
+
+
+def reversal_table(
+    drawn: Sequence[Any],
+    values: Callable[[Any], tuple[float, float]],
+    smaller: Callable[[Any], Iterable[Any]],
+    starts: int,
+) -> pd.DataFrame:
+    """Search instances for those on which the rival has the lower one of two `values`, ours and the rival's.
+
+    One row: counts as of `reversal`, ours and other, the values of the smallest reversal, and that instance in words
+    and as JSON; NaN without one. Instances are named tuples with a `size` and a `text`.
+    """
+
+    def lead(instance: Any) -> float:
+        ours, other = values(instance)
+        return ours - other
+
+    counts, small = reversal(drawn, lead, smaller, attrgetter("size"), starts)
+    row: dict[str, Any] = {**counts}
+    if small:
+        row |= dict(zip(("ours", "other"), values(small[0]), strict=True))
+        row |= {"workload": small[0].text, "instance": json.dumps(small[0])}
+    return pd.DataFrame([row]).reindex(columns=[*counts, "ours", "other", "workload", "instance"])
+
+
+def reversal_grid(
+    search: Callable[[str, int, int], pd.DataFrame],
+    orderings: Mapping[str, str],
+    sizes: Mapping[str, tuple[int, int]],
+    scale: str,
+) -> Grid:
+    """Return the search of each rival, a key of `orderings`; columns ordering, rival."""
+    rows = [{"ordering": ordering, "rival": rival} for rival, ordering in orderings.items()]
+    return Grid.of((Call(search, (row["rival"], *at_scale(sizes, scale)), row), row) for row in rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from astraea.core.arrays import FloatArray
 
@@ -37,6 +38,11 @@ class Stepped:
         k = np.searchsorted(self.time, when, side="right") - 1
         i = np.maximum(k, 0)
         return np.where(k >= 0, self.area[i] + self.rate[i] * (when - self.time[i]), 0.0)
+
+
+def passed(times: npt.ArrayLike, at: FloatArray) -> FloatArray:
+    """Return how many of some times have passed at each moment."""
+    return np.searchsorted(np.sort(np.asarray(times, np.float64)), at, side="right").astype(np.float64)
 
 
 def contention(arrival: FloatArray, end: FloatArray, now: float) -> FloatArray:

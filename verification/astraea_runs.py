@@ -123,12 +123,11 @@ def compare(reference: Reference) -> pd.DataFrame:
     trace = read_trace(reference.input, format="tiresias-csv", time_unit="s")
     cluster = Cluster(reference.nodes)
     result = simulate(trace, cluster, reference.policy, settings=reference.settings, keep_log=True)
-    assert result.grants is not None
     ours = result.jobs.assign(job_id=result.jobs["job_id"].astype(str)).set_index("job_id")
     check_jobs(reference, list(ours.index), theirs)
-    last = ~result.grants["job_id"].duplicated(keep="last")
-    lasted = result.grants["end"] - result.grants["start"]
-    lost = (~last & (lasted < reference.policy.lease_term)).groupby(result.grants["job_id"].astype(str)).sum()
+    last = ~result.log["job_id"].duplicated(keep="last")
+    lasted = result.log["end"] - result.log["start"]
+    lost = (~last & (lasted < reference.policy.lease_term)).groupby(result.log["job_id"].astype(str)).sum()
     theirs = theirs.loc[ours.index]
     return pd.DataFrame(
         {
@@ -181,8 +180,7 @@ def check_jobs(reference: Reference, ours: list[str], theirs: pd.DataFrame) -> N
 
 def released_rho(trace: Trace, result: Result, tick: float) -> FloatArray:
     """Fairness of each job as the released simulator counts it when the job has given its GPUs back."""
-    assert result.grants is not None
-    left = result.grants.groupby("job_id")["end"].max().loc[result.jobs["job_id"]].to_numpy()
+    left = result.log.groupby("job_id")["end"].max().loc[result.jobs["job_id"]].to_numpy()
     run = trace._take(np.flatnonzero(np.isin(trace.job_id, result.jobs["job_id"])))  # without excluded ones
     return in_whole_rounds(run, result.jobs, left, result.gpus, tick)["rho_job"].to_numpy(dtype=np.float64)
 

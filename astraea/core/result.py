@@ -71,6 +71,12 @@ class Result:
         return sum(about.get("sizes", ())) or int(about["nodes"]) * int(about["gpus_per_node"])
 
     @property
+    def log(self) -> pd.DataFrame:
+        """`grants` of a run that kept them."""
+        assert self.grants is not None, "simulate with keep_log=True"
+        return self.grants
+
+    @property
     def makespan(self) -> float:
         """End of the last job on the trace's clock [s]."""
         return float(self.jobs["end_time"].max())

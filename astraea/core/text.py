@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -23,6 +23,12 @@ def printable(value: Any) -> str:
 def counted(number: int, word: str) -> str:
     """Return a number of things as text: ``1 job``, ``2,000 jobs``."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def listed(words: Iterable[object], last: str = " and ") -> str:
+    """Return words as text, with `last` before the last one: ``a, b and c``; "" for none."""
+    *others, end = [f"{word}" for word in words] or [""]
+    return last.join(word for word in (", ".join(others), end) if word)
 
 
 def labels_text(labels: Mapping[str, str]) -> str:

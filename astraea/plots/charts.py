@@ -30,17 +30,19 @@ from astraea.plots.style import (
     mark_line,
     name_axis,
     name_ticks,
+    name_values,
     named_line,
     ordered,
     panels,
     style,
     title,
+    titles,
 )
 
 __all__ = [
     "PUBLISHED", "announce_log", "bars", "box_stats", "boxes", "by_scheduler", "cdf", "corners", "dodged", "ecdf",
-    "footnote", "gantt", "heatmap", "legend", "lines", "look", "mark_line", "mean_interval", "name_rows", "named_line",
-    "ordered", "panels", "save", "save_table", "stacked", "style", "timeseries", "title",
+    "footnote", "gantt", "heatmap", "legend", "lines", "look", "mark_line", "mean_interval", "name_rows", "name_values",
+    "named_line", "ordered", "panels", "save", "save_table", "stacked", "style", "timeseries", "title", "titles",
 ]  # fmt: skip
 
 

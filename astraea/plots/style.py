@@ -112,10 +112,10 @@ def panels(columns: int = 1, rows: int = 1, width: float = 3.6, height: float = 
     return fig, axes.ravel() if axes.size > 1 else axes[0, 0]
 
 
-def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axes] | None = None) -> None:
+def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axes] | None = None) -> Figure:
     """Draw one legend above all panels, every name once, in the order of `LOOKS`, with a `headline` over it.
 
-    It has what is drawn in `axes`, by default in all.
+    It has what is drawn in `axes`, by default in all. Returns the figure, which is then complete.
     """
     handles: dict[str, Any] = {}
     for ax in fig.axes if axes is None else axes:
@@ -125,12 +125,13 @@ def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axe
     labels = sorted(handles, key=lambda x: place.get(x, len(place)))
     if not labels:
         fig.suptitle(headline, **_HEADLINE)
-        return
+        return fig
     with style():
         rows = math.ceil(len(labels) / max(1, int(fig.get_figwidth() / 1.4)))
         columns = columns or math.ceil(len(labels) / rows)
         fig.legend([handles[x] for x in labels], labels, loc="outside upper center", ncols=columns,
                    title=headline or None, title_fontproperties=_HEADLINE)  # fmt: skip
+    return fig
 
 
 def mark_line(ax: Axes, value: float, text: str, *, vertical: bool = True) -> None:
@@ -165,6 +166,19 @@ def title(ax: Axes, text: str, below: str = "") -> None:
         if below:
             ax.annotate(below, (0.5, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", ha="center",
                         fontsize=8)  # fmt: skip
+
+
+def titles(axes: Iterable[Axes], *texts: str) -> None:
+    """Write the title of each panel."""
+    for ax, text in zip(axes, texts, strict=True):
+        title(ax, text)
+
+
+def name_values(ax: Axes, values: Iterable[float], *, vertical: bool = False) -> None:
+    """Label some values of a logarithmic axis, and no others."""
+    marks = list(values)
+    (ax.set_yticks if vertical else ax.set_xticks)(marks, [f"{mark:g}" for mark in marks])
+    ax.minorticks_off()
 
 
 def named(column: str) -> tuple[str, str]:
@@ -251,7 +265,8 @@ def name_ticks(ax: Axes, column: str, values: Sequence[Any]) -> None:
     ax.set_xlabel(with_unit(word, unit))
 
 
-def quick(fig: Figure, **places: float) -> None:
-    """Place the panels at fixed positions: a layout engine takes longer than the drawing, too long for a slider."""
+def quick(fig: Figure, **places: float) -> Figure:
+    """Place the panels at fixed positions, and return the figure: a layout engine is too slow for a slider."""
     fig.set_layout_engine(None)
     fig.subplots_adjust(**{"left": 0.08, "right": 0.98, "bottom": 0.22, "top": 0.88, "wspace": 0.45, **places})
+    return fig

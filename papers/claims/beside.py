@@ -17,8 +17,6 @@ from papers.judging import Verdict
 _SHORT: Final = 12
 """Characters of a measured value that fits beside its sign."""
 
-_UNBROKEN: Final = "\N{NO-BREAK SPACE}"
-
 
 def verdicts(folder: str | Path, about: str, trace: str | None = None, scale: str = "small") -> Frames:
     """Judge the statements whose identifiers match `about`, a regular expression, on the tables of a folder.
@@ -26,13 +24,13 @@ def verdicts(folder: str | Path, about: str, trace: str | None = None, scale: st
     With a `trace`, only those judged on it. At the scale ``small``, the verdicts on the committed figures come first,
     where there are any, and a switch leads to those on this run.
     """
-    found = evaluate(folder, about)
-    found = found[found["trace"] == trace] if trace is not None else found
-    shown = {f"this run, SCALE={scale}": found}
-    if scale == "small":
-        committed = with_reasons(evaluate(ROOT / "figures", about))
-        committed = committed[committed["trace"] == trace] if trace is not None else committed
-        shown = ({"at the paper's scale": committed} if len(committed) else {}) | shown
+
+    def of_trace(table: pd.DataFrame) -> pd.DataFrame:
+        return table[table["trace"] == trace] if trace is not None else table
+
+    shown = {f"this run, SCALE={scale}": of_trace(evaluate(folder, about))}
+    if scale == "small" and len(committed := of_trace(with_reasons(evaluate(ROOT / "figures", about)))):
+        shown = {"at the paper's scale": committed} | shown
     return frames("verdicts", shown, lambda part: (narrow(part), LEGEND), lambda part: "")
 
 
@@ -47,7 +45,7 @@ def narrow(found: pd.DataFrame) -> pd.DataFrame:
         is_short = len(row["measured"]) <= _SHORT
         ours = f"{MARKS[Verdict(row['verdict'])]} {row['measured'] if is_short else ''}".strip()
         reading = f" ({row['reading']})" if row["reading"] else ""
-        paper, ours = (text.replace(" ", _UNBROKEN) for text in (row["paper"], ours))
+        paper, ours = (text.replace(" ", "\N{NO-BREAK SPACE}") for text in (row["paper"], ours))
         rows.append((row["statement"], paper, ours + reading, row["note"] if is_short else in_full(row["measured"])))
     table = pd.DataFrame(rows, columns=["statement", "paper", "ours", "reason"])
     said = ["statement", "paper"]

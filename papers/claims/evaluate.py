@@ -16,7 +16,6 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -24,13 +23,14 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from astraea.core.errors import InputError
+from astraea.core.text import listed
 from astraea.traces.named import FETCHED
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT, rules
 from papers.gavel import rules as gavel
 from papers.judging import Absent, Judged, Missing, Source, Verdict, reader
-from papers.market import readings as markets
 from papers.market import rules as market
+from papers.market import workload as markets
 from papers.ye2022 import readings as clusters
 from papers.ye2022 import rules as ye2022
 
@@ -104,6 +104,13 @@ class Statement(NamedTuple):
         """Return true if it is about several printed values at once."""
         return self.judge.func is rules.printed_values
 
+    def source(
+        self, read: Callable[[str], pd.DataFrame], papers: Mapping[str, float], trace: str, id: str, reading: str = ""
+    ) -> Source:
+        """Return the rows on a trace, of one reading if it is named; `papers` are as of `published_values`."""
+        where = {**self.where, "reading": reading} if reading else self.where
+        return Source(read, papers, self.table, self.on or trace, id, where)
+
 
 def read_statements(path: Path) -> dict[str, Statement]:
     """Statements of one paper, by identifier, from its `claims.toml`.
@@ -138,7 +145,14 @@ STATEMENTS: Final[Mapping[str, Statement]] = {
 
 def read_claims() -> pd.DataFrame:
     """Every statement of the papers: the rows of `data/claims.csv`, all columns as text."""
-    return _read("data/claims.csv")
+    path = ROOT / "data" / "claims.csv"
+    return _as_text(path, path.stat().st_mtime_ns).copy()
+
+
+def published_values() -> dict[str, float]:
+    """Values that the papers print, by the identifiers of their statements, in the statements' units."""
+    printed = read_claims().query("value != ''")
+    return dict(zip(printed["id"], printed["value"].astype(float), strict=True))
 
 
 def evaluate(folder: str | Path, about: str = "") -> pd.DataFrame:
@@ -150,9 +164,8 @@ def evaluate(folder: str | Path, about: str = "") -> pd.DataFrame:
     """
     claims = read_claims()
     chosen = claims[claims["id"].str.match(about)]
-    papers = {i: float(v) for i, v in zip(claims["id"], claims["value"], strict=True) if v}
     folder = Path(folder)
-    read = reader(folder)
+    read, papers = reader(folder), published_values()
     rows = []
     tables = sorted(path.stem for path in folder.glob("*_*.csv"))
     for claim in chosen.to_dict("records"):
@@ -180,24 +193,17 @@ def _judged(
     """Reading, what was measured, as text and as a number, verdict, and what is missing."""
     if id not in STATEMENTS:
         return [("", "", math.nan, Verdict.NOT_YET, "")]
-    judge, table, on, rows_of = STATEMENTS[id]
-    source = Source(read, papers, table, on or trace, id, rows_of)
+    statement = STATEMENTS[id]
     found, missing = [], ""
-    for reading in source.readings:
-        chosen = replace(source, where={**rows_of, "reading": reading}) if reading else source
+    for reading in statement.source(read, papers, trace, id).readings:
         try:
-            measured, verdict, *value = judge(chosen)
+            measured, verdict, *value = statement.judge(statement.source(read, papers, trace, id, reading))
             found.append((reading, measured, value[0] if value else math.nan, verdict, ""))
         except Absent as err:
             missing = str(err)  # in this reading there is no such scheduler
         except Missing as err:
             found.append((reading, "", math.nan, Verdict.NOT_YET, str(err)))
     return found or [("", "", math.nan, Verdict.NOT_YET, missing)]
-
-
-def _read(name: str) -> pd.DataFrame:
-    path = ROOT / name
-    return _as_text(path, path.stat().st_mtime_ns).copy()
 
 
 @cache
@@ -236,8 +242,7 @@ def counted(table: pd.DataFrame) -> pd.DataFrame:
 def in_words(verdicts: pd.Series[str]) -> str:
     """Count verdicts, the best first: ``3 hold and 1 does not hold``."""
     found = verdicts.value_counts()
-    *others, last = [f"{found[v]} {words[int(found[v] > 1)]}" for v, words in WORDS.items() if v in found]
-    return f"{', '.join(others)} and {last}" if others else last
+    return listed(f"{found[v]} {words[int(found[v] > 1)]}" for v, words in WORDS.items() if v in found)
 
 
 def in_full(measured: str) -> str:

@@ -19,6 +19,7 @@ from jinja2 import Environment, StrictUndefined, TemplateError, pass_context
 from jinja2.runtime import Context
 
 from astraea.core.errors import InputError
+from astraea.core.units import HOUR
 from astraea.plots.style import look
 from papers import ROOT
 from papers.claims.evaluate import counted, evaluate, read_claims
@@ -192,7 +193,7 @@ def _points(share: float, digits: int = 1) -> str:
 
 
 def _hours(seconds: float, digits: int = 1) -> str:
-    return f"{_fixed(seconds / 3600, digits)} h"
+    return f"{_fixed(seconds / HOUR, digits)} h"
 
 
 def _name(scheduler: str) -> str:

@@ -11,15 +11,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-import pandas as pd
-
 from papers import ROOT, judging
 from papers.claims.evaluate import RULES, read_claims
 
 HISTORY: Final = "data/rules_history.csv"
 """A row for each state of the rules: date, hash, what changed, and which verdicts that moved."""
-
-_STATED: Final = ["id", "trace", "relation", "value", "unit"]
 
 
 def rules_hash() -> str:
@@ -32,7 +28,7 @@ def rules_hash() -> str:
     parts = [code(Path(name).read_text(encoding="utf-8")) for name in sorted(modules)]
     for path in sorted((ROOT / "papers").glob("*/claims.toml")):
         parts.append(json.dumps(tomllib.loads(path.read_text(encoding="utf-8")), sort_keys=True))
-    parts.append(read_claims()[_STATED].to_csv(index=False, lineterminator="\n"))
+    parts.append(read_claims()[["id", "trace", "relation", "value", "unit"]].to_csv(index=False, lineterminator="\n"))
     return sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
@@ -47,8 +43,3 @@ def code(text: str) -> str:
         if token.type not in (tokenize.NL, tokenize.COMMENT):
             starts = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
     return "\n".join(line.rstrip() for line in lines if line.strip())
-
-
-def history() -> pd.DataFrame:
-    """The rows of `HISTORY`, all text."""
-    return pd.read_csv(ROOT / HISTORY, dtype=str, keep_default_na=False)

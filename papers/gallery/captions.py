@@ -47,14 +47,17 @@ PAPERS: Final = (
 )
 
 
-def _read(name: str) -> tuple[Entry, ...]:
-    text = (Path(__file__).with_name("captions") / f"{name}.toml").read_text(encoding="utf-8")
-    entries: dict[str, dict[str, Any]] = tomllib.loads(text)
+def read(name: str) -> dict[str, Any]:
+    """Read a file of ``captions/``."""
+    return tomllib.loads((Path(__file__).with_name("captions") / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def _entries(name: str) -> tuple[Entry, ...]:
     lists = ("claims", "tables")
-    return tuple(Entry(id, **e | {name: tuple(e.get(name, ())) for name in lists}) for id, e in entries.items())
+    return tuple(Entry(id, **e | {name: tuple(e.get(name, ())) for name in lists}) for id, e in read(name).items())
 
 
-ENTRIES: Final[dict[str, tuple[Entry, ...]]] = {key: _read(key) for key in (*(p.key for p in PAPERS), "further")}
+ENTRIES: Final[dict[str, tuple[Entry, ...]]] = {key: _entries(key) for key in (*(p.key for p in PAPERS), "further")}
 """Every figure by the page that it belongs to, in order; in `further` those that no paper has."""
 
 EVERY: Final = [entry for entries in ENTRIES.values() for entry in entries]

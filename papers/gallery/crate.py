@@ -95,16 +95,12 @@ def _add(crate: ROCrate, id: str, kind: str, name: str, **about: Any) -> Context
 
 def _file(crate: ROCrate, path: Path) -> Any:
     content = path.read_bytes()
+    figure, _, trace = path.stem.partition("_")
+    titles = [f"{entry.title}{trace and f', {trace}'}" for entry in EVERY if entry.has(figure)]
     about = {"sha256": sha256(content).hexdigest(), "contentSize": str(len(content)), "name": path.name,
-             "description": _title(path)}  # fmt: skip
+             "description": titles[0] if titles else path.stem}  # fmt: skip
     kind = _FORMS.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     return crate.add_file(path, path.name, properties={**about, "encodingFormat": kind})
-
-
-def _title(path: Path) -> str:
-    figure, _, trace = path.stem.partition("_")
-    titles = [entry.title for entry in EVERY if entry.has(figure)]
-    return f"{titles[0]}{f', {trace}' if trace else ''}" if titles else path.stem
 
 
 def _figure(path: Path) -> str:

@@ -80,11 +80,11 @@ def _counts(made: Made, figures: Mapping[str, list[Shown]], rules: Sequence[str]
     lines += [f"{LEGEND}. {THOSE} {steady(made.claims)}".strip(), ""]
     lines += folded("What is counted, in which readings, by which rules, and how sure it is",
                     [*rules, how_sure(made.claims)])  # fmt: skip
-    there = [made.folder / f"{published.NAME}_{paper.key}.csv" for paper in PAPERS]
-    if any(path.exists() for path in there):
-        pictures = ", ".join(f"[{paper.title}]({paper.key}.md)" for paper, path in zip(PAPERS, there, strict=True)
-                             if path.exists())  # fmt: skip
-        said = published.in_words([path for path in there if path.exists()])
+    tables = {paper: made.folder / f"{published.NAME}_{paper.key}.csv" for paper in PAPERS}
+    there = {paper: path for paper, path in tables.items() if path.exists()}
+    if there:
+        pictures = ", ".join(f"[{paper.title}]({paper.key}.md)" for paper in there)
+        said = published.in_words([*there.values()])
         lines += [f"**Every published value beside ours:** {said} One picture a paper: {pictures}.", ""]
     return lines
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 import astraea
 from astraea.core.files import write_atomically
+from astraea.core.text import listed
 from astraea.core.units import DAY
 from astraea.traces.named import FETCHED
 from astraea.traces.sources import SOURCES
@@ -25,21 +26,10 @@ from papers.claims.notes import with_reasons
 from papers.gallery import published
 from papers.gallery.captions import ENTRIES, EVERY, PAPERS
 from papers.gallery.first import first_page
-from papers.gallery.sections import (
-    Made,
-    Shown,
-    alt,
-    files,
-    folded,
-    section,
-    shown,
-    thumbnail,
-    trace_of,
-    trace_order,
-)
+from papers.gallery.sections import Made, Shown, alt, files, folded, section, shown, thumbnail, trace_of, trace_order
 from papers.gallery.tables import markdown
 from papers.gallery.verdicts import how_sure, side_by_side
-from papers.market.readings import READINGS as MARKETS
+from papers.market.workload import READINGS as MARKETS
 from papers.scales import seeds
 from papers.ye2022.readings import READINGS as CLUSTERS
 
@@ -104,7 +94,7 @@ def _page(made: Made, key: str, figures: list[Shown], beside: Path | None) -> li
     title, about = ABOUT[key]
     mine = pd.concat([figure.claims for figure in figures])
     lines = [f"# {title}", "", f"{about} [All pages](README.md).", ""]
-    lines += [line for sentence in counts(mine) for line in (f"- {sentence}",)]
+    lines += [f"- {sentence}" for sentence in counts(mine)]
     below = [line for names, text in IN_TWO_READINGS.items() if {*names} & {*mine["reading"]} for line in (text, "")]
     below += [sure, ""] if (sure := how_sure(mine)) else []
     below += _made_from(made) if key == "real_traces" else []
@@ -208,10 +198,8 @@ def _provenance(made: Made) -> str:
     real = sorted(traces - set(SYNTHETIC))
     if not real or len(real) == len(traces):
         return text
-    *others, last = real
-    names = f"{', '.join(others)} and {last}" if others else last
     return (
-        f"{text} The figures of {names}, {'real workloads' if others else 'a real workload'}, "
+        f"{text} The figures of {listed(real)}, {'real workloads' if real[1:] else 'a real workload'}, "
         "come from `make real`; [their page](real_traces.md) lists the inputs and hashes."
     )
 

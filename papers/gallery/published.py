@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tomllib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +15,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from astraea.core.errors import InputError
+from astraea.core.text import listed
 from astraea.plots import charts
 from astraea.plots.files import further_forms
 from astraea.plots.style import REFERENCE, style
-from papers.claims.evaluate import READINGS, SAME, STATEMENTS, read_claims
-from papers.gallery.captions import PAPERS
-from papers.judging import Missing, Source, reader
+from papers.claims.evaluate import READINGS, SAME, STATEMENTS, published_values, read_claims
+from papers.gallery.captions import PAPERS, read
+from papers.judging import Missing, reader
 
 NAME: Final = "published"
 NEAR: Final = 1.1
@@ -30,9 +30,7 @@ NEAR: Final = 1.1
 EDGE: Final = 16.0
 """End of the axis, with its inverse; what is beyond is drawn there, with its number."""
 
-LABELS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = tomllib.loads(
-    (Path(__file__).with_name("captions") / "published.toml").read_text(encoding="utf-8")
-)
+LABELS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = read("published")
 """By page of a paper and heading: the label of each statement."""
 
 _ARROWS: Final = {"<": -1, "<=": -1, "up to": -1, ">": 1}
@@ -94,25 +92,22 @@ def _picture(
 
 def _worked_out(row: Mapping[Hashable, Any], folder: Path) -> float:
     """The value of a row; that of a worked example, which is judged without one, is in its table."""
-    _, table, on, where = STATEMENTS[row["id"]]
-    if not STATEMENTS[row["id"]].has_many:
+    statement = STATEMENTS[row["id"]]
+    if not statement.has_many:
         return float(row["value"])
-    values = Source(reader(folder), {}, table, on or row["trace"], row["id"], where)("value")["value"]
+    values = statement.source(reader(folder), {}, row["trace"], row["id"])("value")["value"]
     return float(values.iloc[0]) if len(values) == 1 else float("nan")
 
 
 def each_seed(row: Mapping[Hashable, Any], folder: Path) -> list[float]:
     """Measure a row of `evaluate` on each seed or trial alone; its value where the table has none of them."""
-    judge, table, on, where = STATEMENTS[row["id"]]
-    printed = read_claims().query("value != ''")
-    papers = dict(zip(printed["id"], printed["value"].astype(float), strict=True))
-    chosen = dict(where) | ({"reading": row["reading"]} if row["reading"] else {})
-    source = Source(reader(folder), papers, table, on or row["trace"], row["id"], chosen)
+    statement = STATEMENTS[row["id"]]
+    source = statement.source(reader(folder), published_values(), row["trace"], row["id"], row["reading"])
     found: list[float] = []
     for column in source.read(source.file).columns.intersection(["seed", "trial"]):
         for seed in sorted(source.read(source.file)[column].dropna().unique()):
             with contextlib.suppress(Missing, InputError):  # not every table of a rule, nor every policy, has each seed
-                found += judge(replace(source, where={**chosen, column: seed}))[2:]
+                found += statement.judge(replace(source, where={**source.where, column: seed}))[2:]
     return found or [row["value"]]
 
 
@@ -202,22 +197,17 @@ def in_words(tables: Sequence[Path]) -> str:
         return f"The paper prints no result here as a plain value{others and f', but {others}'}."
     equal = frame[frame["relation"].isin(_EQUAL) & (frame["kind"] == "result") & frame["ratio"].notna()]
     distance = np.log(equal["ratio"]).abs()
-    farthest = "".join(
-        f" The farthest is in {row['of']}{row['heading']}: *{row['label']}* is {row['measured']} here{_in(row)}, and "
-        f"{row['paper']} in the paper."
-        for row in equal.loc[distance == distance.max()].to_dict("records")[:1]
-    )
+    farthest = ""
+    for row in equal.loc[distance == distance.max()].to_dict("records")[:1]:
+        reading = f" ({row['reading']})" if row["reading"] in READINGS else ""
+        said = f"*{row['label']}* is {row['measured']} here{reading}, and {row['paper']} in the paper."
+        farthest = f" The farthest is in {row['of']}{row['heading']}: {said}"
     each = "each reading counted, " if frame["reading"].isin(READINGS).any() else ""
     without = f" {others[0].upper()}{others[1:]} are not counted." if others else ""
     return (
         f"Of {many} results that are published as a value, {each}{near} are within 10 % of it, and {far} within a "
         f"factor of 2.{without}{farthest}"
     )
-
-
-def _in(row: Mapping[Hashable, Any]) -> str:
-    """Name the reading of a value in brackets, if there are several."""
-    return f" ({row['reading']})" if row["reading"] in READINGS else ""
 
 
 def _left_out(frame: pd.DataFrame) -> str:
@@ -227,8 +217,7 @@ def _left_out(frame: pd.DataFrame) -> str:
         "bounds": frame["relation"].isin(["<", "<=", ">"]),
         "places of a minimum": frame["relation"] == "shape",
     }
-    *others, last = [name for name, some in there.items() if some.any()] or [""]
-    return " and ".join(word for word in (", ".join(others), last) if word)
+    return listed(name for name, some in there.items() if some.any())
 
 
 def _nearness(frame: pd.DataFrame) -> tuple[int, int, int]:

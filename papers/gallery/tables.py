@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 import pandas as pd
 
+from papers.gallery.captions import read
+
 LONGEST: Final = 20
 """Rows of a table that is open when a page is; a longer one opens on a click."""
 
-GENERATOR: Final[Mapping[str, str]] = tomllib.loads(
-    (Path(__file__).with_name("captions") / "generator.toml").read_text(encoding="utf-8")
-)
+GENERATOR: Final[Mapping[str, str]] = read("generator")
 """Terse names and reasons in the table of the generators, written out."""
 
 

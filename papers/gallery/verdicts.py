@@ -8,18 +8,9 @@ from typing import Final
 
 import pandas as pd
 
+from astraea.core.text import listed
 from astraea.traces.synthetic import SYNTHETIC
-from papers.claims.evaluate import (
-    MARKS,
-    READINGS,
-    REPEATED,
-    STATEMENTS,
-    WORDS,
-    counted,
-    in_full,
-    in_words,
-    read_claims,
-)
+from papers.claims.evaluate import MARKS, READINGS, REPEATED, STATEMENTS, WORDS, counted, in_full, in_words, read_claims
 from papers.claims.resampling import DRAWS, SURE
 from papers.gallery.captions import PAPERS
 from papers.judging import Verdict
@@ -36,6 +27,7 @@ WHY_NOT: Final = {
 }
 """In words, why verdicts are not resampled; of any other reason, verdicts are of it: ``a log of 2 weeks``."""
 
+OR: Final = " or "
 _WITH_VALUE: Final = ("=", "<", ">", "<=", "up to", "close to", "shape")
 
 
@@ -78,14 +70,15 @@ def how_sure(claims: pd.DataFrame) -> str:
     whys = [f"{count} {WHY_NOT.get(why, f'of {why}')}" for count, why in zip(counts, reasons.index, strict=True)]
     numbers = _drawn(drawn)
     few = {what: [n for n in some if n <= FEW] for what, some in numbers.items()}
-    rare = _either([f"{_either(some)} {what}" for what, some in few.items() if some])
+    rare = listed((f"{listed(some, OR)} {what}" for what, some in few.items() if some), OR)
+    kinds = listed((f"{what} ({listed(some, OR)})" for what, some in numbers.items()), OR)
     sentences = [
         f"The percentage in brackets is the share of {DRAWS:,} resamples that give the same verdict; "
         f"below {100 * SURE:.0f} % the verdict is *not sure*.",
-        f"A resample draws with replacement from the {_either([f'{a} ({_either(b)})' for a, b in numbers.items()])}.",
+        f"A resample draws with replacement from the {kinds}.",
         f"With only {rare}, the same verdict may come by chance." if rare else "",
         _shown(claims),
-        f"{len(others)} of these verdicts cannot be resampled: {_both(whys)}." if whys else "",
+        f"{len(others)} of these verdicts cannot be resampled: {listed(whys, ', and ')}." if whys else "",
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -103,19 +96,8 @@ def _shown(claims: pd.DataFrame) -> str:
     repeats = (there["kind"] == REPEATED).sum()
     whys = ["a statement that repeats another one is not counted"] if repeats else []
     whys += ["workloads that are cut from one log count once"] if len(there) > len(once) + repeats else []
-    fewer = f", and {len(once)} of them are counted: {_both(whys)}" if whys else ""
+    fewer = f", and {len(once)} of them are counted: {listed(whys, ', and ')}" if whys else ""
     return f"{len(there)} verdicts are shown{fewer}."
-
-
-def _either(words: Sequence[object], between: str = " or ") -> str:
-    """Join alternatives: ``2, 3 or 5``; nothing of none."""
-    *others, last = [f"{word}" for word in words] or [""]
-    return between.join(word for word in (", ".join(others), last) if word)
-
-
-def _both(words: Sequence[str]) -> str:
-    """Join clauses: ``2 are, 3 are, and 5 are``."""
-    return _either(words, ", and ")
 
 
 def steady(claims: pd.DataFrame) -> str:

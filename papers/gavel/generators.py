@@ -17,7 +17,7 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import number, whole_number
 from astraea.core.errors import InputError
 from astraea.core.random import streams
-from astraea.core.units import DAY
+from astraea.core.units import DAY, HOUR
 from astraea.traces.trace import Trace
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload
@@ -159,7 +159,7 @@ def _workload(
 
 def _poisson(generator: np.random.Generator, jobs: int, rate_per_hour: float) -> FloatArray:
     number(rate_per_hour, "rate_per_hour", above=0)
-    gaps = generator.standard_exponential(jobs) * 3600.0 / rate_per_hour
+    gaps = generator.standard_exponential(jobs) * HOUR / rate_per_hour
     gaps[0] = 0.0
     return np.cumsum(gaps)
 

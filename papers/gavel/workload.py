@@ -93,10 +93,14 @@ class Workload:
     def __len__(self) -> int:
         return len(self.job_id)
 
+    def some(self, which: slice) -> Workload:
+        """Keep some of the jobs."""
+        kept = {c: getattr(self, c)[which] for c in _COLUMNS}
+        return replace(self, **kept)
+
     def first(self, jobs: int) -> Workload:
         """Keep so many jobs, the earliest."""
-        kept = {c: getattr(self, c)[:jobs] for c in _COLUMNS}
-        return replace(self, **kept)
+        return self.some(slice(jobs))
 
 
 def read_workload(path: str | Path, throughputs: Throughputs) -> Workload:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from papers.market.model import NEARLY, Market, Plan, Schedule
+from papers.market.model import NEARLY, Market, MarketPlan, Schedule
 
 
-def violations(market: Market, plan: Plan) -> list[str]:
+def violations(market: Market, plan: MarketPlan) -> list[str]:
     """One sentence for each constraint that is not kept, with place, value and what is allowed.
 
     (3a) and (3b), with what each tenant does not use moved to the left, say the same for every tenant: all together use

@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray
-from papers.market.model import Plan
+from papers.market.model import MarketPlan
 
 
-def total_revenue(plan: Plan) -> float:
+def total_revenue(plan: MarketPlan) -> float:
     """Objective of problem (3)."""
     return float(plan.revenues.sum())
 
 
-def ideal_revenue(plan: Plan) -> float:
+def ideal_revenue(plan: MarketPlan) -> float:
     """Sum of f_j from the beginning of the job's round (Definition 1), or of the job itself where there are no rounds.
 
     Waiting before that does not count.
@@ -23,7 +23,7 @@ def ideal_revenue(plan: Plan) -> float:
     return float(sum(value(s.job, float(s.end - s.start)) if np.isnan(s.ideal) else s.ideal for s in plan.schedules))
 
 
-def gains(plan: Plan) -> pd.Series[float]:
+def gains(plan: MarketPlan) -> pd.Series[float]:
     """g_u by the names of the U tenants: utility of the tenant's jobs less what they pay, and its income.
 
     §5.1 counts income from other tenants only, but all that a tenant pays. What it pays to itself is no loss, so here
@@ -36,7 +36,7 @@ def gains(plan: Plan) -> pd.Series[float]:
     return pd.Series(out, index=pd.Index(plan.market.tenants, name="tenant"), name="gain")
 
 
-def revenue_fairness(plan: Plan) -> FloatArray:
+def revenue_fairness(plan: MarketPlan) -> FloatArray:
     """alpha_u: the tenant's part of the total revenue over its share, shape (U,); above 1, it gains from sharing.
 
     The share is the mean of its parts of the workers and of the parameter servers. NaN for a tenant that brought in
@@ -48,12 +48,12 @@ def revenue_fairness(plan: Plan) -> FloatArray:
     return np.divide(gains(plan).to_numpy() / total, share, out=out, where=share > 0) if total > 0 else out
 
 
-def makespan(plan: Plan) -> int:
+def makespan(plan: MarketPlan) -> int:
     """Time at which the last job completes, 0 if none runs [slot]."""
     return max((s.end for s in plan.schedules), default=0)
 
 
-def utilization(plan: Plan, most: int) -> FloatArray:
+def utilization(plan: MarketPlan, most: int) -> FloatArray:
     """Part of all workers that jobs hold, shape (min(makespan, most),); entry t is slot t + 1 (Fig 13)."""
     slots = min(makespan(plan), most)
     change = np.zeros(slots + 1)

@@ -202,7 +202,7 @@ class Schedule:
 
 @read_only
 @dataclass(frozen=True, eq=False)
-class Plan:
+class MarketPlan:
     """Schedules of the jobs that run, in the order in which they were admitted, and who earns from whom.
 
     A job has at most one schedule, and one without a schedule never runs. ``income[u, v]`` is what tenant u earns from

@@ -15,7 +15,7 @@ import scipy  # imports its optimize when it is used
 from scipy import sparse
 
 from astraea.core.errors import PolicyError
-from papers.market.model import NEARLY, Market, Plan, Schedule, checked
+from papers.market.model import NEARLY, Market, MarketPlan, Schedule, checked
 
 CLOSE: Final = 1e-6
 """Part of the bound by which a plan may be below it and still be called optimal."""
@@ -44,7 +44,9 @@ class Choice(NamedTuple):
     value: float
 
 
-def optimum(market: Market, *, horizon: int, time_limit: float = 60.0, known: float = 0.0) -> tuple[float, Plan | None]:
+def optimum(
+    market: Market, *, horizon: int, time_limit: float = 60.0, known: float = 0.0
+) -> tuple[float, MarketPlan | None]:
     """Find the plan with the largest total revenue up to slot `horizon`, with all arrivals known, and a bound on it.
 
     No plan that ends by the horizon (T) earns more than the bound; the plan earns it, or is None if none was found that
@@ -57,7 +59,7 @@ def optimum(market: Market, *, horizon: int, time_limit: float = 60.0, known: fl
     choices = [c for job in range(len(checked(market).jobs)) for c in choices_of(market, job, horizon)]
     unpaid = np.zeros((len(market.worker_quota),) * 2)
     if not choices:
-        return 0.0, Plan(market, (), unpaid)
+        return 0.0, MarketPlan(market, (), unpaid)
     best: dict[int, float] = {}
     for c in choices:
         best[c.job] = max(c.value, best.get(c.job, 0.0))
@@ -76,7 +78,7 @@ def optimum(market: Market, *, horizon: int, time_limit: float = 60.0, known: fl
         chosen = np.flatnonzero(found.x[: len(choices)] > 0.5)
         schedules = _servers(market, [choices[i] for i in chosen], until)
         if schedules:
-            return bound, Plan(market, tuple(schedules), unpaid)
+            return bound, MarketPlan(market, tuple(schedules), unpaid)
         if schedules is None:
             break
         excluded = np.zeros((1, len(program["c"])))

@@ -27,7 +27,6 @@ from astraea.core.files import write_atomically
 from astraea.core.progress import progress
 from astraea.experiments.cache import fill
 from astraea.experiments.parallel import computing
-from astraea.experiments.run import Work
 from astraea.plots.files import further_forms
 from astraea.traces.named import workload_path
 from astraea.traces.synthetic import SYNTHETIC
@@ -97,7 +96,9 @@ def make_figures(
             stale.append(task)
     grids = [(task, GRIDS[task.notebook.stem]) for task in stale if task.notebook.stem in GRIDS]
     runs = {task.executed: grid(task.trace, scale).runs for task, grid in grids}
-    _simulate([run for some in runs.values() for run in some])
+    # what goes wrong in a run comes again in the notebook that needs it, and is named there
+    with contextlib.suppress(*((InputError, PolicyError) if computing.place.backend == "loky" else ())):
+        fill([run for some in runs.values() for run in some])
     spent = {"simulations": time.perf_counter() - began} if stale else {}
     # those that take longest first: which compute most, then which read most
     stale.sort(key=lambda task: (task.notebook.stem not in LONGEST, -len(runs.get(task.executed, ()))))
@@ -186,14 +187,6 @@ def up_to_date(task: Task) -> bool:
         )
     except (OSError, ValueError, KeyError, TypeError):
         return False
-
-
-def _simulate(runs: Sequence[Work]) -> None:
-    """Fill the cache with what notebooks read, all cores at work."""
-    # what goes wrong in a run comes again in the notebook that needs it, and is named there
-    known = (InputError, PolicyError) if computing.place.backend == "loky" else ()
-    with contextlib.suppress(*known):
-        fill(runs)
 
 
 def _run_all(tasks: Sequence[Task]) -> list[Outcome]:

@@ -20,14 +20,7 @@ from papers.themis.study.tables import themis_grid
 from papers.ye2022 import falsifier
 from papers.ye2022.burst import burst_grid, memory_grid
 from papers.ye2022.estimates import estimate_grid
-from papers.ye2022.evaluation import (
-    accounting_grid,
-    baselines_grid,
-    lease_grid,
-    load_grid,
-    main_grid,
-    size_grid,
-)
+from papers.ye2022.evaluation import accounting_grid, baselines_grid, lease_grid, load_grid, main_grid, size_grid
 from papers.ye2022.generator import characterization_grid
 from papers.ye2022.ladder import ladder_grid
 from papers.ye2022.leaderboard import leaderboard_grid

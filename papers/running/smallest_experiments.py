@@ -18,9 +18,9 @@ from astraea.traces.synthetic import SYNTHETIC, synthesize
 from papers.gavel.study.policies import hierarchy, worked_examples
 from papers.gavel.study.runs import GAVEL_SCALES, Load, load_grid, throughputs_of
 from papers.gavel.study.tables import load_figures
-from papers.market.readings import HERE
 from papers.market.study.example import example_table
 from papers.market.study.tables import ratio_table
+from papers.market.workload import HERE
 from papers.themis.study.tables import properties_table, sweep_table
 from papers.ye2022.characterize import shares_by_state
 from papers.ye2022.evaluation import lease_grid, runs_of, workloads
@@ -44,8 +44,7 @@ def six_gpus() -> Tables:
     leases = []
     for name in ("finish-time-fairness", "astraea"):
         result = simulate(six_gpu_trace(), SIX_GPUS, mechanisms()[name], settings=NO_OVERHEADS, keep_log=True)
-        assert result.grants is not None
-        leases.append(result.grants.assign(mechanism=name))
+        leases.append(result.log.assign(mechanism=name))
     return {"fig06_example": pd.concat(leases, ignore_index=True)}
 
 

@@ -74,9 +74,9 @@ class Agent:
         self.todo = self.jobs.copy()  # those of this rung that have not had them
         self.has_run = [False] * count
         plan = rungs(count, app.tuner)
-        self.book = np.zeros(HEAD + PLAN * len(plan) + TABLE * count)
-        self.book[:HEAD] = count, len(plan), 0, 0, 1, app.epoch, app.arrival, app.gang, app.slowdown, 0, 1
-        self.plan, self.table = foresight.plan_of(self.book), foresight.table_of(self.book)
+        self.facts = np.zeros(HEAD + PLAN * len(plan) + TABLE * count)
+        self.facts[:HEAD] = count, len(plan), 0, 0, 1, app.epoch, app.arrival, app.gang, app.slowdown, 0, 1
+        self.plan, self.table = foresight.plan_of(self.facts), foresight.table_of(self.facts)
         self.plan[COUNT], self.plan[END] = zip(*plan, strict=True)
         self.table[READY], self.table[PACE], self.table[RUNG], self.table[UNDONE] = np.inf, app.epoch, True, True
         self.epochs = self.table[EPOCHS]  # that each job has had, without those of the run that goes on
@@ -167,7 +167,7 @@ class Agent:
         self.is_done = self.rung + 1 == len(self.app.stages)
         if not self.is_done:
             self.rung += 1
-            self.book[NOW_AT] = self.rung
+            self.facts[NOW_AT] = self.rung
             self.table[BEFORE] = self.target
             self.jobs, self.target = self.app.stages[self.rung]
             epochs = self.epochs.tolist()
@@ -181,12 +181,12 @@ class Agent:
 
         A new estimate is made once as many epochs have been seen as `REFIT` says, with another error.
         """
-        best, epochs, until = foresight.looks_best(self.book, self.app.curves, now)
+        best, epochs, until = foresight.looks_best(self.facts, self.app.curves, now)
         self.same_until = until - 1.0  # rather too early than late by rounding
         if best == NO_JOB:
-            self.book[LENGTH] = self.app.tuner.longest
+            self.facts[LENGTH] = self.app.tuner.longest
             return
         if epochs >= REFIT * self._lengths.get(best, (0, 0.0))[0]:
             self._lengths[best] = (epochs, estimated_length(self.app.loss[best][:epochs], self.app.tuner))
-            self.book[FACTOR] = 1 + self.error * self._random.uniform(-1, 1)
-        self.book[LENGTH] = max(self._lengths[best][1], epochs)
+            self.facts[FACTOR] = 1 + self.error * self._random.uniform(-1, 1)
+        self.facts[LENGTH] = max(self._lengths[best][1], epochs)

@@ -82,7 +82,7 @@ class Arbiter:
         """Add an app."""
         self._count()
         self._shares_at_arrival[agent.index] = self._share_seconds
-        agent.book[SEEN], agent.book[LIE] = self._app_seconds, self.lies.get(agent.index, 1.0)
+        agent.facts[SEEN], agent.facts[LIE] = self._app_seconds, self.lies.get(agent.index, 1.0)
         self.agents.append(agent)
 
     def leave(self, agent: Agent) -> None:
@@ -142,19 +142,18 @@ class Arbiter:
 
     def rhos(self, agents: list[Agent]) -> FloatArray:
         """Finish-time fairness that agents report: if they have 1/N of the cluster from now on."""
-        return np.asarray(foresight.rhos(*self.books(agents), *self.situation()))
+        return np.asarray(foresight.rhos(self.facts(agents), len(agents), *self.situation()))
 
     def rhos_with(self, agent: Agent, more: IntArray) -> FloatArray:
         """Return the same with further gangs, on one machine each and spread, shape (rows, 2), kept to the end."""
-        books, _ = self.books([agent])
-        return np.asarray(foresight.rhos_with(books, *self.situation(), self.lease_term, more))
+        return np.asarray(foresight.rhos_with(self.facts([agent]), *self.situation(), self.lease_term, more))
 
-    def books(self, agents: list[Agent]) -> tuple[FloatArray, int]:
-        """Return the books of agents (`foresight`), and their number."""
+    def facts(self, agents: list[Agent]) -> FloatArray:
+        """Return the facts of agents (`foresight`), one behind the other."""
         for agent in agents:
             if agent.same_until <= self.now:
                 agent.learn(self.now)
-        return np.concatenate([agent.book for agent in agents]), len(agents)
+        return np.concatenate([agent.facts for agent in agents])
 
     def situation(self) -> tuple[float, float, int, int]:
         """Return what agents are told: the time, the numbers behind N, and the GPUs of the cluster."""

@@ -1,8 +1,8 @@
 """Forecasts of agents for their apps, and the finish-time fairness that follows, compiled for many agents at once.
 
-The knowledge of an agent is its book, one array of numbers. First come those of `HEAD`, then a row for each of `PLAN`
-with a number for every rung, then a row for each of `TABLE` with a number for every job. The books of several agents
-are put one behind the other. Phases are rows of jobs and work [gang-s], as `apps.Phase`.
+The facts that an agent knows are one array of numbers. First come those of `HEAD`, then a row for each of `PLAN` with
+a number for every rung, then a row for each of `TABLE` with a number for every job. The facts of several agents are put
+one behind the other. Phases are rows of jobs and work [gang-s], as `apps.Phase`.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ has not reached the end of it."""
 
 
 @compiled
-def plan_of(book: FloatArray) -> FloatArray:
+def plan_of(facts: FloatArray) -> FloatArray:
     """Rows of `PLAN`."""
-    rungs = int(book[RUNGS])
-    return book[HEAD : HEAD + PLAN * rungs].reshape(PLAN, rungs)
+    rungs = int(facts[RUNGS])
+    return facts[HEAD : HEAD + PLAN * rungs].reshape(PLAN, rungs)
 
 
 @compiled
-def table_of(book: FloatArray) -> FloatArray:
+def table_of(facts: FloatArray) -> FloatArray:
     """Rows of `TABLE`."""
-    jobs, begin = int(book[JOBS]), HEAD + PLAN * int(book[RUNGS])
-    return book[begin : begin + TABLE * jobs].reshape(TABLE, jobs)
+    jobs, begin = int(facts[JOBS]), HEAD + PLAN * int(facts[RUNGS])
+    return facts[begin : begin + TABLE * jobs].reshape(TABLE, jobs)
 
 
 @compiled
-def _size(book: FloatArray) -> int:
-    """Number of entries of the first book."""
-    return HEAD + PLAN * int(book[RUNGS]) + TABLE * int(book[JOBS])
+def _size(facts: FloatArray) -> int:
+    """Number of facts of the first agent."""
+    return HEAD + PLAN * int(facts[RUNGS]) + TABLE * int(facts[JOBS])
 
 
 @compiled
-def looks_best(book: FloatArray, loss: FloatArray, now: float) -> tuple[int, int, float]:
+def looks_best(facts: FloatArray, loss: FloatArray, now: float) -> tuple[int, int, float]:
     """The job of this rung with the lowest loss seen, -1 without any, its whole epochs, and when a job has one more."""
-    jobs = table_of(book)
+    jobs = table_of(facts)
     best, whole, until, lowest = -1, 0, np.inf, np.inf
     for j in range(jobs.shape[1]):
         epochs = int(_had(jobs, j, now))
@@ -66,10 +66,10 @@ def looks_best(book: FloatArray, loss: FloatArray, now: float) -> tuple[int, int
 
 
 @compiled
-def outlook(book: FloatArray, now: float) -> tuple[FloatArray, FloatArray]:
+def outlook(facts: FloatArray, now: float) -> tuple[FloatArray, FloatArray]:
     """Phases of what is left, from this rung on, and of the whole exploration."""
-    jobs, plan, rung, scale = table_of(book), plan_of(book), int(book[NOW_AT]), book[EPOCH]
-    end, work, done = _last(book, plan, rung), 0.0, 0.0
+    jobs, plan, rung, scale = table_of(facts), plan_of(facts), int(facts[NOW_AT]), facts[EPOCH]
+    end, work, done = _last(facts, plan, rung), 0.0, 0.0
     for j in range(jobs.shape[1]):
         had = _had(jobs, j, now)
         if jobs[UNDONE, j]:
@@ -80,8 +80,8 @@ def outlook(book: FloatArray, now: float) -> tuple[FloatArray, FloatArray]:
     for r in range(len(total)):
         total[r, 0], total[r, 1] = plan[COUNT, r], plan[DONE, r]
         if r > rung:
-            total[r, 1] = plan[COUNT, r] * (_last(book, plan, r) - _last(book, plan, r - 1)) * scale * book[FACTOR]
-    total[rung, 1] = work * scale * book[FACTOR]
+            total[r, 1] = plan[COUNT, r] * (_last(facts, plan, r) - _last(facts, plan, r - 1)) * scale * facts[FACTOR]
+    total[rung, 1] = work * scale * facts[FACTOR]
     left = total[rung:].copy()
     total[rung, 1] += scale * done
     return left, total
@@ -95,9 +95,9 @@ def _had(jobs: FloatArray, j: int, now: float) -> float:
 
 
 @compiled
-def _last(book: FloatArray, plan: FloatArray, r: int) -> float:
+def _last(facts: FloatArray, plan: FloatArray, r: int) -> float:
     """Epochs of its jobs at the end of a rung, as far as one can tell."""
-    length: float = book[LENGTH]
+    length: float = facts[LENGTH]
     return length if plan[COUNT, r] == 1 else min(plan[END, r], length)
 
 
@@ -123,47 +123,47 @@ def finish(phases: FloatArray, local: int, spread: int, slowdown: float) -> floa
 
 
 @compiled
-def share(book: FloatArray, now: float, seconds: float, active: int, gpus: int) -> float:
+def share(facts: FloatArray, now: float, seconds: float, active: int, gpus: int) -> float:
     """Gangs of an app for which 1/N of the GPUs has room, N the average number of active apps in its life so far."""
-    lived = now - book[ARRIVAL]
-    contention = (seconds - book[SEEN]) / lived if lived > 0 else float(active)
-    gangs: float = gpus / contention / book[GANG]
+    lived = now - facts[ARRIVAL]
+    contention = (seconds - facts[SEEN]) / lived if lived > 0 else float(active)
+    gangs: float = gpus / contention / facts[GANG]
     return gangs
 
 
 @compiled
-def rhos(books: FloatArray, count: int, now: float, seconds: float, active: int, gpus: int) -> FloatArray:
+def rhos(everyone: FloatArray, count: int, now: float, seconds: float, active: int, gpus: int) -> FloatArray:
     """Finish-time fairness that agents report: if they have 1/N of the cluster from now on."""
     out = np.empty(count)
     for i in range(count):
-        book = books[: _size(books)]
-        books = books[_size(books) :]
-        left, total = outlook(book, now)
-        gangs = share(book, now, seconds, active, gpus)
-        out[i] = (now - book[ARRIVAL] + isolated(left, gangs)) / isolated(total, gangs) * book[LIE]
+        facts = everyone[: _size(everyone)]
+        everyone = everyone[_size(everyone) :]
+        left, total = outlook(facts, now)
+        gangs = share(facts, now, seconds, active, gpus)
+        out[i] = (now - facts[ARRIVAL] + isolated(left, gangs)) / isolated(total, gangs) * facts[LIE]
     return out
 
 
 @compiled
 def rhos_with(
-    book: FloatArray, now: float, seconds: float, active: int, gpus: int, lease: float, more: IntArray
+    facts: FloatArray, now: float, seconds: float, active: int, gpus: int, lease: float, more: IntArray
 ) -> FloatArray:
     """The same if an agent kept to the end what it holds, and so many `more` gangs on one machine and spread (rows, 2).
 
     An app without any waits for a lease [s], or at most for T_isolated, and then has one gang.
     """
-    jobs = table_of(book)
+    jobs = table_of(facts)
     near, far = 0, 0
     for j in range(jobs.shape[1]):
         if jobs[READY, j] < np.inf:
             near += int(jobs[LOCAL, j])
             far += 1 - int(jobs[LOCAL, j])
-    left, total = outlook(book, now)
-    alone = isolated(total, share(book, now, seconds, active, gpus))
+    left, total = outlook(facts, now)
+    alone = isolated(total, share(facts, now, seconds, active, gpus))
     out = np.empty(len(more))
     for i in range(len(more)):
         local, spread = near + more[i, 0], far + more[i, 1]
         is_nothing = local + spread == 0
-        lasts = min(lease, alone) + isolated(left, 1.0) if is_nothing else finish(left, local, spread, book[SLOWDOWN])
-        out[i] = (now - book[ARRIVAL] + lasts) / alone * book[LIE]
+        lasts = min(lease, alone) + isolated(left, 1.0) if is_nothing else finish(left, local, spread, facts[SLOWDOWN])
+        out[i] = (now - facts[ARRIVAL] + lasts) / alone * facts[LIE]
     return out

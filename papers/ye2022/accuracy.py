@@ -16,27 +16,23 @@ from astraea.traces.trace import Trace
 
 
 def accuracy(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.DataFrame:
-    """Compare estimates, by name, with true running times [s]: columns estimator, measure, value, unit.
+    """Compare estimates, by name, with true running times [s]: a row per estimator, a column per measure.
 
     `median APE` is the median of abs(median / duration - 1), `mean APE` its mean [%]. `log-MAE` is the mean of
     abs(ln(median / duration)); its exponential is the typical factor. `coverage` is the share of jobs inside the 10-90
     % band, `below` and `above` are the shares outside it [%]. `band` is the mean of ln(90 % / 10 % quantile).
     """
-    rows = []
+    rows = {}
     for name, e in estimates.items():
         error = 100 * np.abs(e.median / duration - 1)
         low, high = e.quantile(LOW), e.quantile(HIGH)
         below, above = 100 * np.mean(duration < low), 100 * np.mean(duration > high)
-        rows += [
-            (name, "median APE", np.median(error), "%"),
-            (name, "mean APE", np.mean(error), "%"),
-            (name, "log-MAE", np.mean(np.abs(np.log(e.median / duration))), "1"),
-            (name, "coverage", 100 - below - above, "%"),
-            (name, "below", below, "%"),
-            (name, "above", above, "%"),
-            (name, "band", np.mean(np.log(high / low)), "1"),
-        ]
-    return pd.DataFrame(rows, columns=["estimator", "measure", "value", "unit"])
+        rows[name] = {
+            "median APE": np.median(error), "mean APE": np.mean(error),
+            "log-MAE": np.mean(np.abs(np.log(e.median / duration))),
+            "coverage": 100 - below - above, "below": below, "above": above, "band": np.mean(np.log(high / low)),
+        }  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("estimator")
 
 
 def calibration(estimates: Mapping[str, Estimates], duration: FloatArray) -> pd.DataFrame:
@@ -54,16 +50,13 @@ def error_table(estimates: Mapping[str, Estimates], trace: Trace) -> pd.DataFram
 
     It is Spearman's, between estimated and true GPU-time; NaN if all are equal.
     """
-    table = accuracy(estimates, trace.duration).pivot_table(
-        index="estimator", columns="measure", values="value", sort=False
-    )
     truth = pd.Series(trace.gpu_time)
     estimated = {name: pd.Series(trace.demand * e.median) for name, e in estimates.items()}
     found = {
         name: x.corr(truth, method="spearman") if min(x.nunique(), truth.nunique()) > 1 else np.nan
         for name, x in estimated.items()
     }
-    return table.assign(**{"rank correlation": pd.Series(found)}).rename_axis(columns=None)
+    return accuracy(estimates, trace.duration).assign(**{"rank correlation": pd.Series(found)})
 
 
 def error_by_age(estimates: Mapping[str, Estimates], trace: Trace, parts: int = 7) -> pd.DataFrame:

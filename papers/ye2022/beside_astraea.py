@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from astraea.core.units import HOUR
 from astraea.plots import charts
 from astraea.plots.style import footnote, named_line
 
@@ -30,7 +31,7 @@ def against_astraea(table: pd.DataFrame, what: str) -> Figure:
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=1.2 + 0.13 * table["scheduler"].nunique())
     ours = table[table["scheduler"] == "astraea"].set_index("seed")[list(MEASURES)]
     names, means = charts.ordered(table["scheduler"]), ours.mean()
-    values = (f"{means.iloc[0] / 3600:.2f} h", f"{means.iloc[1]:.2f}", *(f"{100 * x:.1f} %" for x in means.iloc[2:]))
+    values = (f"{means.iloc[0] / HOUR:.2f} h", f"{means.iloc[1]:.2f}", *(f"{100 * x:.1f} %" for x in means.iloc[2:]))
     for k, (ax, (column, (word, is_share)), value) in enumerate(zip(axes, MEASURES.items(), values, strict=True)):
         base = table["seed"].map(ours[column])
         change = table.assign(change=(table[column] - base) / (1 if is_share else base))
@@ -49,5 +50,4 @@ def against_astraea(table: pd.DataFrame, what: str) -> Figure:
     footnote(fig, "Left of 0 is better than ASTRAEA." + " Small dots are seeds." * bool(several))
     losses = table.groupby("scheduler")["sharing_loss"].mean()
     fewer = f"{(losses < losses['astraea']).sum()} of {len(losses) - 1}"
-    charts.legend(fig, headline=f"{fewer} {what} leave fewer jobs short than ASTRAEA")
-    return fig
+    return charts.legend(fig, headline=f"{fewer} {what} leave fewer jobs short than ASTRAEA")

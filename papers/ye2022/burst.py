@@ -151,5 +151,5 @@ def _of_others(old: Row, new: Row, tenant: str) -> list[tuple[FloatArray, FloatA
 
 def memory_grid(trace: str, scale: str = "paper") -> Grid:
     """Return runs of `MEMORIES`, which differ in how much of the past decides the next turn; columns as `main_grid`."""
-    drawn = workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1))
+    drawn = workloads(trace, scale, few_seeds(trace, scale))
     return Grid.of(row for work in drawn for row in runs_of(MEMORIES, PAPERS, *work))

@@ -162,8 +162,7 @@ def states_picture(table: pd.DataFrame, published: Mapping[str, float], *, servi
         ax.plot(np.mean(at), value, **charts.PUBLISHED)
     ax.set_ylim(0, 1.1 * max([sums.max(), *published.values()]))
     large = f"Jobs with eight GPUs and more have {100 * sums.reindex(BARS['ge8']).sum():.0f} % of the GPU-time"
-    charts.legend(fig, headline=large if service else f"{100 * sums['1']:.0f} % of the jobs ask for one GPU")
-    return fig
+    return charts.legend(fig, headline=large if service else f"{100 * sums['1']:.0f} % of the jobs ask for one GPU")
 
 
 def by_class_picture(table: pd.DataFrame, columns: tuple[str, str], published: Mapping[str, float]) -> Figure:
@@ -194,8 +193,7 @@ def by_class_picture(table: pd.DataFrame, columns: tuple[str, str], published: M
         f"{100 * (1 - share):.0f} % of those on {class_label(demand)}"
         for demand, share in zip(rows["demand"].iloc[[-1, 0]], rows["share"].iloc[[-1, 0]], strict=True)
     ]
-    charts.legend(fig, headline=f"Jobs {said[0].lower()}{said[1:]}: {' to '.join(ends)}")
-    return fig
+    return charts.legend(fig, headline=f"Jobs {said[0].lower()}{said[1:]}: {' to '.join(ends)}")
 
 
 def _rest_of_each(table: pd.DataFrame, column: str, at: float) -> str:

@@ -56,8 +56,7 @@ def running_times_from(trace: Trace, gpus: int) -> Figure:
             ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}")
             name_axis(ax.xaxis, column, log=True)
         fig.suptitle(at_least(trace, gpus), x=0.5, y=0.98, fontsize=9, color=CHOSEN)
-    quick(fig, top=0.85, wspace=0.3)
-    return fig
+    return quick(fig, top=0.85, wspace=0.3)
 
 
 def dear_leases(swept: pd.DataFrame) -> Figure:
@@ -90,8 +89,7 @@ def dear_leases(swept: pd.DataFrame) -> Figure:
     charts.footnote(fig, "Frame: the recommended term. ASTRAEA from the papers, mean over seeds.")
     cheap, dear = (recommended_term(part[part["overheads"] == at(factors)])[0] / 60 for at in (min, max))
     change = f"stays at {cheap:g}" if cheap == dear else f"goes from {cheap:g} to {dear:g}"
-    charts.legend(fig, headline=f"The recommended lease term {change} min as checkpoints cost more", axes=[])
-    return fig
+    return charts.legend(fig, headline=f"The recommended lease term {change} min as checkpoints cost more", axes=[])
 
 
 def leases_of(honest: Result, other: Result, tenant: str) -> Figure:
@@ -110,8 +108,7 @@ def leases_of(honest: Result, other: Result, tenant: str) -> Figure:
     for ax, (heading, result) in zip(axes, (("honest", honest), ("asks for twice the GPUs", other)), strict=True):
         jobs = result.jobs.set_index("job_id").loc[demands.index]
         means.append(jobs["jct"].mean() / HOUR)
-        assert result.grants is not None
-        leases = result.grants[result.grants["job_id"].isin(demands.index)].groupby("job_id")
+        leases = result.log[result.log["job_id"].isin(demands.index)].groupby("job_id")
         row: Any
         with style():
             for place, row in enumerate(jobs.itertuples()):
@@ -127,8 +124,7 @@ def leases_of(honest: Result, other: Result, tenant: str) -> Figure:
     axes[0].set_ylabel("Jobs, by submission")
     charts.footnote(fig, f"ASTRAEA from the papers; jobs of {tenant} of {LONG / MINUTE:g} min and more in one day. "
                     "Boxes are leases, lines waits, numbers GPUs; the second colour asks for twice.")  # fmt: skip
-    charts.legend(fig, headline=f"{tenant} asks for twice: mean JCT {means[0]:.1f} to {means[1]:.1f} h", axes=[])
-    return fig
+    return charts.legend(fig, headline=f"{tenant} asks for twice: mean JCT {means[0]:.1f} to {means[1]:.1f} h", axes=[])
 
 
 def job_by_job(x: Result, y: Result, gpus_per_node: int) -> Figure:
@@ -151,8 +147,7 @@ def job_by_job(x: Result, y: Result, gpus_per_node: int) -> Figure:
     shares = [100 * float(which.mean()) for which in (ratio > ALIKE, ratio < 1 / ALIKE)]
     charts.footnote(fig, f"Alike: {100 - sum(shares):.0f} %. From the papers, first seed.")
     said = f"{shares[0]:.0f} % of the jobs are slower under {names[0]}, {shares[1]:.0f} % under {names[1]}"
-    charts.legend(fig, headline=said)
-    return fig
+    return charts.legend(fig, headline=said)
 
 
 def on_curve(curve: pd.DataFrame, percent: int) -> Figure:
@@ -168,8 +163,7 @@ def on_curve(curve: pd.DataFrame, percent: int) -> Figure:
             for row in chosen.to_dict("records"):
                 ax.plot(percent, row[column], "o", color=look(row["scheduler"]).color, markersize=9)
     charts.legend(fig, headline=on_curve_words(curve, percent))
-    quick(fig, top=0.76, bottom=0.2, wspace=0.3)
-    return fig
+    return quick(fig, top=0.76, bottom=0.2, wspace=0.3)
 
 
 def on_curve_words(curve: pd.DataFrame, percent: int) -> str:

@@ -54,8 +54,7 @@ def two_tenants_turns() -> tuple[Turns, pd.DataFrame]:
     """Turns on six GPUs in `two_tenants`, and the leases that the simulation granted."""
     policy = get_policy("astraea")(lease_term=ROUND)
     result = simulate(two_tenants(), SIX_GPUS, policy, settings=NO_OVERHEADS, keep_log=True)
-    assert result.grants is not None
-    return turns(two_tenants(), SIX_GPUS, result.grants, ROUND), result.grants
+    return turns(two_tenants(), SIX_GPUS, result.log, ROUND), result.log
 
 
 def turns(trace: Trace, cluster: Cluster, grants: pd.DataFrame, lease_term: float) -> Turns:
@@ -204,5 +203,4 @@ def rounds_picture(found: Turns, grants: pd.DataFrame, time: float | None = None
                 ax.axvspan(time, time + ROUND, color="#DDDDDD", alpha=0.6, zorder=0)
         for ax in axes[:2]:
             ax.set_xlabel("")
-    quick(fig, right=0.85, bottom=0.1, top=0.98, hspace=0.2)
-    return fig
+    return quick(fig, right=0.85, bottom=0.1, top=0.98, hspace=0.2)

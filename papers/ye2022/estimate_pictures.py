@@ -53,8 +53,7 @@ def remaining(table: pd.DataFrame, whose: str) -> Figure:
     charts.title(right, "(b) What is left of a job that still runs")
     later = float(np.interp(HOUR, x, table["observed_remaining"]))
     left_then = f"{median / MINUTE:.3g} min at its start, {later / MINUTE:.3g} min after an hour of service"
-    charts.legend(fig, columns=2, headline=f"Median of what is left of a job: {left_then}")
-    return fig
+    return charts.legend(fig, columns=2, headline=f"Median of what is left of a job: {left_then}")
 
 
 def errors(density: pd.DataFrame, jobs: int) -> Figure:
@@ -84,8 +83,7 @@ def errors(density: pd.DataFrame, jobs: int) -> Figure:
         fig.colorbar(drawn, ax=fig.axes, label="Jobs per cell [%]", extend="max", shrink=0.8, format="%g")
     near = density[(density["estimate"] / density["truth"]).between(0.5, 2.0)].groupby("estimator")["share"].sum()
     said = ", ".join(f"{name} {100 * near.get(name, 0.0):.0f} %" for name in names)
-    charts.legend(fig, headline=f"Within a factor of two: {said}")
-    return fig
+    return charts.legend(fig, headline=f"Within a factor of two: {said}")
 
 
 def honesty(curve: pd.DataFrame, age: pd.DataFrame, span: float) -> Figure:
@@ -115,8 +113,7 @@ def honesty(curve: pd.DataFrame, age: pd.DataFrame, span: float) -> Figure:
         axes[1].set(xlim=(0, span / DAY), xlabel="Day on which the job is submitted")
         axes[1].set_ylabel("Jobs inside the band,\nover 80 % [points]")
     most = 100 * (curve["share"] - curve["probability"]).abs().max()
-    charts.legend(fig, headline=f"Quantiles miss what they promise by up to {most:.0f} points")
-    return fig
+    return charts.legend(fig, headline=f"Quantiles miss what they promise by up to {most:.0f} points")
 
 
 SPREAD: Final = {"low": "10 % quantile", "median": "median", "high": "90 % quantile", "last": "last job",
@@ -141,8 +138,7 @@ def importance(table: pd.DataFrame, log_mae: float, most: int = 12) -> Figure:
         ax.set_xlabel(f"Loss of accuracy if it is shuffled [log units; {log_mae:.2f} with all]")
         ax.tick_params(axis="y", length=0)
         ax.grid(visible=False, axis="y")
-    charts.legend(fig, headline=f"The {feature(str(top['feature'].iloc[-1]))} matters most to an estimate")
-    return fig
+    return charts.legend(fig, headline=f"The {feature(str(top['feature'].iloc[-1]))} matters most to an estimate")
 
 
 def impact(table: pd.DataFrame) -> Figure:
@@ -185,8 +181,8 @@ def impact(table: pd.DataFrame) -> Figure:
     cost = both.groupby(["scheduler", "source"])["loss_change"].mean() * 100
     name, source = map(str, cost.idxmax())  # type: ignore[call-overload]
     what = f"{look(name).label}, {source} noise" if source.endswith("%") else f"{look(name).label}, {source}"
-    charts.legend(fig, headline=f"Errors of estimates cost at most {cost.max():+.1f} points of sharing loss ({what})")
-    return fig
+    headline = f"Errors of estimates cost at most {cost.max():+.1f} points of sharing loss ({what})"
+    return charts.legend(fig, headline=headline)
 
 
 def _one_scheduler(

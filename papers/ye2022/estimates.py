@@ -18,6 +18,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.settings import Settings
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
+from astraea.core.units import DAY, HOUR
 from astraea.estimation.estimates import Estimates
 from astraea.estimation.estimators import LEARNED
 from astraea.estimation.models import ENOUGH
@@ -70,7 +71,7 @@ def estimate_workload(trace: str, scale: str = "paper", seed: int = 0) -> Learni
         jobs = whole.window(whole.span / 3, whole.span + 1)
         learnable = 0 if jobs.history is None else len(jobs.history)
         notes.append(
-            f"{whole.name} has no history of its own: the last two thirds of its {whole.span / 86_400:.4g} days are "
+            f"{whole.name} has no history of its own: the last two thirds of its {whole.span / DAY:.4g} days are "
             f"simulated, and the {learnable} jobs before them are the history."
         )
         jobs = jobs.head(SMALL_JOBS) if scale == "small" else jobs
@@ -95,7 +96,7 @@ def estimate_grid(trace: str, scale: str = "paper") -> Grid:
     """
     noise = {f"{100 * rate:g} %": Settings(estimator="noisy", estimate_error=rate) for rate in RATES}
     rows = []
-    for seed in few_seeds(trace, scale, usual=2, large=1):
+    for seed in few_seeds(trace, scale):
         recorded, cluster, learned, _ = estimate_workload(trace, scale, seed)
         jobs = recorded.in_rounds(INTERVAL)
         known = {"0 %": Settings(), **{name: Settings(estimator=name) for name in learned}}
@@ -120,7 +121,7 @@ def costs(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(jct_ratio=ratio, loss_change=change).reset_index(drop=True)
 
 
-HAD: Final = 3600.0  # service of the job whose estimate `remaining_table` follows [s]
+HAD: Final = HOUR  # service of the job whose estimate `remaining_table` follows [s]
 
 
 def through_quantiles(durations: FloatArray) -> Estimates:

@@ -19,6 +19,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import split_off_impossible
 from astraea.core.checks import number, one_of
+from astraea.core.units import DAY
 from astraea.experiments.archive import Kept
 from astraea.experiments.grid import Grid
 from astraea.experiments.lease_term import MOST_LEASES
@@ -44,7 +45,7 @@ LEASE_TERM: Final = 900.0  # of all figures but Fig 9 [s]
 LEASE_TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 3600.0)  # of Fig 9 [s]
 SIZES: Final = (60, 80, 100, 120, 150, 200)  # of Fig 14: nodes, relative to the evaluation [%]
 SMALL_JOBS: Final = 1500
-SMALL_TIME: Final = 2 * 86_400.0  # [s]
+SMALL_TIME: Final = 2 * DAY  # [s]
 SMALL_LOAD: Final = 1.25  # served load of the first seed over the GPUs: in two days a queue has little time to grow
 LARGE: Final = 20_000  # jobs from which on a trace counts as large
 
@@ -138,9 +139,9 @@ def jobs_shown(trace: Trace) -> str:
     return f"The first {shown:,} of {len(trace):,} jobs." if shown < len(trace) else f"All {shown:,} jobs."
 
 
-def few_seeds(trace: str, scale: str, usual: int, large: int) -> tuple[int, ...]:
-    """Return the first seeds of a trace, fewer of one with more than `LARGE` jobs."""
-    return seeds(trace, scale)[: large if len(load_workload(trace, scale)[0]) > LARGE else usual]
+def few_seeds(trace: str, scale: str, usual: int = 2) -> tuple[int, ...]:
+    """Return the first seeds of a trace, one if it has more than `LARGE` jobs."""
+    return seeds(trace, scale)[: 1 if len(load_workload(trace, scale)[0]) > LARGE else usual]
 
 
 def grid_of(rows: Iterable[tuple[int, Run, Mapping[str, Any]]]) -> Grid:
@@ -185,7 +186,7 @@ def main_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TER
 def accounting_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TERM, load: float = 0.0) -> Grid:
     """Reading `PAPERS` with submissions to the second and in rounds; as `main_grid`, and ``accounting``."""
     rows: list[tuple[Run, Row]] = []
-    for seed in few_seeds(trace, scale, usual=2, large=1):
+    for seed in few_seeds(trace, scale):
         recorded, cluster = load_workload(trace, scale, seed, load)
         both = leased(compared(PAPERS, recorded), lease_term)
         for accounting, jobs in (("to the second", recorded), ("in rounds", recorded.in_rounds(INTERVAL))):
@@ -203,8 +204,7 @@ def lease_grid(trace: str, scale: str = "paper") -> Grid:
     rows: list[tuple[Run, Row]] = []
     paid = {PROGRAM: (readings.RELEASED, Settings(whole_rounds=True)), PAPERS: (readings.ASTRAEA, Settings())}
     for reading, (scheduler, settings) in paid.items():
-        few = few_seeds(trace, scale, usual=2, large=1)
-        for seed, jobs, cluster in workloads(trace, scale, few, reading):
+        for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale), reading):
             for t in terms:
                 own = {"reading": reading, "scheduler": "astraea", "seed": seed, "lease_term": t}
                 rows.append((Run(jobs, cluster, scheduler.made(lease_term=t), settings=settings, kept="summary"), own))
@@ -219,8 +219,7 @@ def size_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TER
     """
     rows: list[tuple[Run, Row]] = []
     for reading in READINGS:
-        few = few_seeds(trace, scale, usual=2, large=1)
-        for seed, submitted, cluster in workloads(trace, scale, few, reading, load):
+        for seed, submitted, cluster in workloads(trace, scale, few_seeds(trace, scale), reading, load):
             clusters = {percent: Cluster(math.ceil(cluster.nodes * percent / 100)) for percent in SIZES}
             jobs, too_large = split_off_impossible(submitted, clusters[SIZES[0]])
             both = [s for s in leased(compared(reading, jobs), lease_term) if s.name in IN_FIG_14]
@@ -236,7 +235,7 @@ def load_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TER
     The jobs are `first_jobs`. Columns as of `main_grid`, and `load`.
     """
     rows: list[tuple[Run, Row]] = []
-    for seed in few_seeds(trace, scale, usual=1, large=1):
+    for seed in few_seeds(trace, scale, usual=1):
         recorded, cluster = load_workload(trace, scale, seed)
         some = first_jobs(recorded)
         for reading, load in product(READINGS, at_scale(LOADS, scale)):
@@ -250,6 +249,6 @@ def load_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TER
 def baselines_grid(trace: str, scale: str = "paper") -> Grid:
     """`BASELINES`: the baselines and what their papers leave open; columns as of `main_grid`."""
     rows: list[tuple[Run, Row]] = []
-    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1)):
+    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale)):
         rows += runs_of(able(readings.BASELINES, jobs), PAPERS, seed, jobs, cluster)
     return Grid.of(rows)

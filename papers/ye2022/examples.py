@@ -20,7 +20,7 @@ from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
-from astraea.core.units import MINUTE
+from astraea.core.units import HOUR, MINUTE
 from astraea.plots.areas import gantt
 from astraea.plots.dots import PUBLISHED
 from astraea.plots.style import OTHERS, mark_line, name_axis, panels, quick, style, title
@@ -76,12 +76,11 @@ def asking(mechanism: str, demands: Sequence[int], hours: Sequence[float], windo
 
     Shares are those of the first `window` seconds, with what nobody held as the last, ``nobody``.
     """
-    frame = six_gpu_trace(demands).frame.assign(duration=3600.0 * np.asarray(hours, dtype=float))
+    frame = six_gpu_trace(demands).frame.assign(duration=HOUR * np.asarray(hours, dtype=float))
     trace = Trace.from_frame(frame, name="example")
     jobs = divided(trace) if mechanism == "max-min" else trace
     result = simulate(jobs, SIX_GPUS, mechanisms()[mechanism], settings=NO_OVERHEADS, keep_log=True)
-    assert result.grants is not None
-    grants = rejoined(result.grants) if mechanism == "max-min" else result.grants
+    grants = rejoined(result.log) if mechanism == "max-min" else result.log
     shares = window_shares(grants, SIX_GPUS.gpus, window, window).set_index("job_id")["share"]
     ends = grants.groupby("job_id")["end"].max()
     return Asked(pd.concat([shares, pd.Series({"nobody": 1 - shares.sum()})]), ends, grants)
@@ -96,8 +95,7 @@ def asking_picture(demands: Sequence[int], hours: float = 30, shown: float = 100
         gantt(part.assign(job_id=part["job_id"].str[-1]), ax, gpus=SIX_GPUS.gpus)
         title(ax, SHORT[name])
     share_bars({name: asked.shares for name, asked in got.items()}, axes[3:])
-    quick(fig, bottom=0.1, top=0.93, hspace=0.4)
-    return fig
+    return quick(fig, bottom=0.1, top=0.93, hspace=0.4)
 
 
 def share_bars(

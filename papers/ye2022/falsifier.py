@@ -54,7 +54,7 @@ class Job(NamedTuple):
     duration: int
 
 
-class Workload(NamedTuple):
+class SmallWorkload(NamedTuple):
     """Jobs in order of submission, tenants by their first job; and the cluster."""
 
     nodes: int
@@ -98,14 +98,14 @@ def _named(jobs: int, tenants: int) -> Trace:
     return Trace.from_frame(pd.DataFrame({"job_id": names, **columns}), name="example")
 
 
-def tidy(nodes: int, gpus_per_node: int, jobs: list[Job]) -> Workload:
+def tidy(nodes: int, gpus_per_node: int, jobs: list[Job]) -> SmallWorkload:
     """Order jobs by submission, and number tenants by their first jobs."""
     jobs = sorted(jobs, key=lambda job: job.submit)
     numbers = {tenant: i for i, tenant in enumerate(dict.fromkeys(job.tenant for job in jobs))}
-    return Workload(nodes, gpus_per_node, tuple(job._replace(tenant=numbers[job.tenant]) for job in jobs))
+    return SmallWorkload(nodes, gpus_per_node, tuple(job._replace(tenant=numbers[job.tenant]) for job in jobs))
 
 
-def random_workload(seed: int) -> Workload:
+def random_workload(seed: int) -> SmallWorkload:
     """Four to eight jobs of up to three tenants on one or two nodes of two to four GPUs."""
     rng = np.random.default_rng([seed])
     nodes, gpus = int(rng.integers(1, 3)), int(rng.integers(2, 5))
@@ -116,7 +116,7 @@ def random_workload(seed: int) -> Workload:
     return tidy(nodes, gpus, [Job(*row) for row in np.array(columns).T.tolist()])
 
 
-def smaller(w: Workload) -> Iterator[Workload]:
+def smaller(w: SmallWorkload) -> Iterator[SmallWorkload]:
     """Workloads of less `size`, those that lack most first.
 
     They lack a job; have two tenants as one; lack a node or a GPU of each; or start at second 0. Others have one number
@@ -130,7 +130,7 @@ def smaller(w: Workload) -> Iterator[Workload]:
         yield tidy(w.nodes, w.gpus_per_node, [job._replace(tenant=a) if job.tenant == b else job for job in jobs])
     if w.nodes > 1:
         yield w._replace(nodes=w.nodes - 1)
-        yield Workload(w.nodes - 1, w.gpus, w.jobs)
+        yield SmallWorkload(w.nodes - 1, w.gpus, w.jobs)
     for less in range(1, w.gpus_per_node):
         yield w._replace(gpus_per_node=less)
     if first > 0:
@@ -147,19 +147,19 @@ def smaller(w: Workload) -> Iterator[Workload]:
                     yield _changed(w._replace(gpus_per_node=w.gpus_per_node - 1), those, field, value)
 
 
-def _changed(w: Workload, those: list[int], field: str, value: int) -> Workload:
+def _changed(w: SmallWorkload, those: list[int], field: str, value: int) -> SmallWorkload:
     changed = [job._replace(**{field: value}) if k in those else job for k, job in enumerate(w.jobs)]
     return tidy(w.nodes, w.gpus_per_node, changed)
 
 
-def run(w: Workload, scheduler: str, reading: str = PAPERS, *, keep_log: bool = False) -> Result:
+def run(w: SmallWorkload, scheduler: str, reading: str = PAPERS, *, keep_log: bool = False) -> Result:
     """Simulate a workload under a scheduler as a reading has it."""
     cluster = Cluster(w.nodes, w.gpus_per_node)
     return simulate(w.trace, cluster, _POLICIES[reading, scheduler], settings=SETTINGS, keep_log=keep_log)
 
 
 @lru_cache(maxsize=1 << 16)
-def measured(w: Workload, scheduler: str, reading: str = PAPERS) -> tuple[float, ...]:
+def measured(w: SmallWorkload, scheduler: str, reading: str = PAPERS) -> tuple[float, ...]:
     """`MEASURES` of a workload under a scheduler; lower is better."""
     result = run(w, scheduler, reading)
     return (
@@ -170,7 +170,7 @@ def measured(w: Workload, scheduler: str, reading: str = PAPERS) -> tuple[float,
     )
 
 
-def lead(rival: str, measure: str, w: Workload, reading: str = PAPERS) -> float:
+def lead(rival: str, measure: str, w: SmallWorkload, reading: str = PAPERS) -> float:
     """Return ASTRAEA's value less the rival's: above 0 if the ordering is reversed.
 
     NaN if the workload cannot be run, or a measure is undefined.
@@ -220,7 +220,8 @@ def found(scale: str = "paper") -> pd.DataFrame:
     return falsifier_grid(scale).table(lambda table: table)
 
 
-def workload_of(rows: pd.DataFrame) -> Workload:
+def workload_of(rows: pd.DataFrame) -> SmallWorkload:
     """The workload of the rows of one ordering."""
     jobs = rows[[*Job._fields]].astype(int).itertuples(index=False, name=None)
-    return Workload(int(rows["nodes"].iloc[0]), int(rows["gpus_per_node"].iloc[0]), tuple(Job(*row) for row in jobs))
+    nodes, gpus_per_node = rows[["nodes", "gpus_per_node"]].iloc[0].astype(int)
+    return SmallWorkload(int(nodes), int(gpus_per_node), tuple(Job(*row) for row in jobs))

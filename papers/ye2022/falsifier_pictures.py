@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -15,10 +15,11 @@ from matplotlib.figure import Figure
 from astraea import textbook
 from astraea.core.metrics import SHARING_LOSS, SLACK, tenant_windows
 from astraea.core.result import Result
+from astraea.core.text import listed
 from astraea.core.units import HOUR, MINUTE
-from astraea.plots.style import OTHERS, WIDTH, legend, look, style
-from papers.schedules import ROW, schedule
-from papers.ye2022.falsifier import LEASE, MEASURES, Workload, measured, run, workload_of
+from astraea.plots.style import OTHERS, look
+from papers.schedules import Pair, pairs
+from papers.ye2022.falsifier import LEASE, MEASURES, SmallWorkload, measured, run, workload_of
 from papers.ye2022.readings import PAPERS
 
 HEADLINES: Final = dict(zip(
@@ -28,7 +29,7 @@ HEADLINES: Final = dict(zip(
 
 
 def by_textbook(
-    w: Workload, policy: Callable[[textbook.Simulation], list[textbook.Job]] = textbook.astraea
+    w: SmallWorkload, policy: Callable[[textbook.Simulation], list[textbook.Job]] = textbook.astraea
 ) -> dict[str, Any]:
     """Simulate a workload with `astraea.textbook`, under ASTRAEA unless another policy is given."""
     jobs = [textbook.JobSpec(j.tenant, j.demand, int(LEASE) * j.submit, int(LEASE) * j.duration) for j in w.jobs]
@@ -73,26 +74,19 @@ def job_table(found: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-class Parting(NamedTuple):
-    """The first lease that two schedules give to different jobs."""
-
-    rule: str  # of ASTRAEA, one of `RULES`
-    text: str
-
-
 RULES: Final = ("the tenant that has had less", "new jobs first", "the job that has had less", "no overtaking", "ties")
 """Algorithm 1, line 5; §6.1.1; Algorithm 2; Algorithm 1, line 16, which closes a tenant whose next job does not fit;
 and whoever comes first among equals."""
 
 
-def why(w: Workload, rival: str, measure: str, reading: str = PAPERS) -> tuple[str, str]:
+def why(w: SmallWorkload, rival: str, measure: str, reading: str = PAPERS) -> tuple[str, str]:
     """Return which of `RULES` parts the schedules, and in a sentence where, and what becomes of the measure.
 
     The rule is empty for the authors' program, which has more rules than the paper.
     """
     ours, theirs = (run(w, name, reading, keep_log=True) for name in ("astraea", rival))
-    parting = _parting(w, ours, theirs, plain(rival), reading)
-    return parting.rule, f"{parting.text}. {_outcome(measure, ours, theirs, plain(rival))}."
+    rule, text = _parting(w, ours, theirs, plain(rival), reading)
+    return rule, f"{text}. {_outcome(measure, ours, theirs, plain(rival))}."
 
 
 def plain(scheduler: str) -> str:
@@ -100,8 +94,11 @@ def plain(scheduler: str) -> str:
     return look(scheduler).label.replace(r"$_{\mathrm{fair}}$", "_fair")
 
 
-def _parting(w: Workload, ours: Result, theirs: Result, rival: str, reading: str) -> Parting:
-    """The first lease at which the schedules differ, and why ASTRAEA as printed gives it as it does."""
+def _parting(w: SmallWorkload, ours: Result, theirs: Result, rival: str, reading: str) -> tuple[str, str]:
+    """Return which of `RULES` gives the first lease at which the schedules differ, and why, in words.
+
+    For another ASTRAEA than the printed one, return no rule, and the jobs alone.
+    """
     time, (a, b) = next(
         (t, held)
         for t in np.arange(0, ours.makespan, LEASE)
@@ -110,8 +107,8 @@ def _parting(w: Workload, ours: Result, theirs: Result, rival: str, reading: str
     mine, other = sorted(a - b), sorted(b - a)
     at = f"At {time / MINUTE:g} min ASTRAEA"
     if reading != PAPERS:
-        runs = [_listed(jobs) or "nothing more" for jobs in (mine, other)]
-        return Parting("", f"{at} runs {runs[0]}, and {rival} {runs[1]}")
+        runs = [listed(jobs) or "nothing more" for jobs in (mine, other)]
+        return "", f"{at} runs {runs[0]}, and {rival} {runs[1]}"
     seen: list[tuple[list[textbook.Exact], dict[str, tuple[bool, textbook.Exact, int]]]] = []
 
     def watched(s: textbook.Simulation) -> list[textbook.Job]:
@@ -128,7 +125,7 @@ def _parting(w: Workload, ours: Result, theirs: Result, rival: str, reading: str
     waits = min(queue, key=lambda job: order[job], default="")
     blocked = f"{waits} is next of tenant {tenant[first] + 1} and does not fit"
     if not mine:
-        return Parting(RULES[3], f"{at} leaves GPUs idle, as {blocked}, while {rival} runs {_listed(other)}")
+        return RULES[3], f"{at} leaves GPUs idle, as {blocked}, while {rival} runs {listed(other)}"
     x = min(mine, key=lambda job: order[job])
     have, has = (float(attained[tenant[job]]) / MINUTE for job in (x, first))
     if tenant[x] != tenant[first] and have < has:
@@ -144,13 +141,12 @@ def _parting(w: Workload, ours: Result, theirs: Result, rival: str, reading: str
         rule, reason = RULES[2], f"{x} has had less of its share, {rhos}"
     else:
         rule, reason = RULES[4], f"{x} came first"
-    return Parting(rule, f"{at} runs {_listed(mine)}, as {reason}, and {rival} {_listed(other) or 'leaves GPUs idle'}")
+    return rule, f"{at} runs {listed(mine)}, as {reason}, and {rival} {listed(other) or 'leaves GPUs idle'}"
 
 
 def _holders(result: Result, time: float) -> set[str]:
     """Jobs that hold GPUs from a time on."""
-    assert result.grants is not None
-    return set(result.grants.loc[(result.grants["start"] <= time) & (time < result.grants["end"]), "job_id"])
+    return set(result.log.loc[(result.log["start"] <= time) & (time < result.log["end"]), "job_id"])
 
 
 def _outcome(measure: str, ours: Result, theirs: Result, rival: str) -> str:
@@ -160,10 +156,10 @@ def _outcome(measure: str, ours: Result, theirs: Result, rival: str) -> str:
     a, b = (result.jobs.set_index("job_id") for result in (ours, theirs))
     if measure == "sharing_loss":
         losers = [x["rho_job"][x["rho_job"] < SHARING_LOSS] for x in (a, b)]
-        texts = [_listed(f"{job} ({rho:.2f})" for job, rho in x.items()) or "none" for x in losers]
+        texts = [listed(f"{job} ({rho:.2f})" for job, rho in x.items()) or "none" for x in losers]
         return f"Jobs below 0.95 of their share: {texts[0]} under ASTRAEA, {texts[1]} under {rival}"
     more = (a["end_time"] - b["end_time"]) / MINUTE
-    late, soon = (_listed(f"{job} {m:g} min" for job, m in abs(x).items()) for x in (more[more > 0], more[more < 0]))
+    late, soon = (listed(f"{job} {m:g} min" for job, m in abs(x).items()) for x in (more[more > 0], more[more < 0]))
     return f"Ends against {rival}: {late} later{f', {soon} earlier' if soon else ''}"
 
 
@@ -172,12 +168,7 @@ def _cases(result: Result) -> str:
     cases = tenant_windows(result, window=HOUR)
     low = cases[cases["rho_tenant"] < 1 - SLACK]
     columns = (low["tenant"], low["window_end"] / HOUR, low["rho_tenant"])
-    return _listed(f"tenant {name} in hour {hour:g} ({rho:.2f})" for name, hour, rho in zip(*columns, strict=True))
-
-
-def _listed(words: Iterable[str]) -> str:
-    *most, last = [*words] or [""]
-    return f"{', '.join(most)} and {last}" if most else last
+    return listed(f"tenant {name} in hour {hour:g} ({rho:.2f})" for name, hour, rho in zip(*columns, strict=True))
 
 
 def page(found: pd.DataFrame, measure: str, rivals: Sequence[str] = ()) -> Figure:
@@ -199,26 +190,16 @@ def smallest(found: pd.DataFrame) -> Figure:
 
 
 def _page(found: pd.DataFrame, headline: str) -> Figure:
-    groups = found.dropna(subset="nodes").groupby(["measure", "reading", "rival"], sort=False)
-    with style():
-        fig, axes = plt.subplots(len(groups), 3, figsize=(WIDTH, ROW * len(groups) + 0.5), squeeze=False,
-                                 width_ratios=(1, 1, 1.4))  # fmt: skip
-        for k, (ordering, part) in enumerate(groups):
-            (measure, reading, rival), w = map(str, ordering), workload_of(part)
-            results = [run(w, name, reading, keep_log=True) for name in ("astraea", rival)]
-            end = max(r.makespan for r in results)
-            for ax, result in zip(axes[k], results, strict=False):
-                assert result.grants is not None
-                schedule(ax, result.grants, w.gpus, end, by="tenant", step=LEASE, unit=MINUTE, name="min")
-                ax.set_xlabel(ax.get_xlabel() if k == len(groups) - 1 else "", fontsize=8)
-            at = MEASURES.index(measure)
-            values = [_value(measure, measured(w, name, reading)[at]) for name in ("astraea", rival)]
-            for ax, name, value in zip(axes[k], ("astraea", rival), values, strict=False):
-                ax.set_title(f"{look(name).label}: {value}", fontsize=8)
-            axes[k, 1].set_ylabel("")
-            _listing(axes[k, 2], w, why(w, rival, measure, reading)[1])
-    legend(fig, headline=headline, axes=[])
-    return fig
+    some = []
+    for ordering, part in found.dropna(subset="nodes").groupby(["measure", "reading", "rival"], sort=False):
+        measure, reading, rival = map(str, ordering)
+        w, names = workload_of(part), ("astraea", rival)
+        values = [_value(measure, measured(w, name, reading)[MEASURES.index(measure)]) for name in names]
+        titles = [f"{look(name).label}: {value}" for name, value in zip(names, values, strict=True)]
+        grants = [run(w, name, reading, keep_log=True).log for name in names]
+        listing = partial(_listing, w=w, text=why(w, rival, measure, reading)[1])
+        some.append(Pair(titles, grants, w.gpus, listing))
+    return pairs(some, headline, by="tenant", step=LEASE, width=1.4)
 
 
 def _value(measure: str, value: float) -> str:
@@ -229,9 +210,8 @@ def _value(measure: str, value: float) -> str:
     return f"{100 * value:.3g} % {'of jobs' if measure == 'sharing_loss' else 'of cases'}"
 
 
-def _listing(ax: Axes, w: Workload, text: str) -> None:
+def _listing(ax: Axes, w: SmallWorkload, text: str) -> None:
     """The jobs of a workload as a table, and below it the sentence."""
-    ax.axis("off")
     minutes = LEASE / MINUTE
     lines = [("job", "tenant", "GPUs", "submitted", "runs"), *(
         (chr(65 + i), f"{j.tenant + 1}", f"{j.demand}", f"{minutes * j.submit:g} min", f"{minutes * j.duration:g} min")

@@ -76,8 +76,7 @@ def picture(table: pd.DataFrame) -> Figure:
     footnote(fig, said(table))
     mine = ranked[ranked["scheduler"] == "astraea"].set_index("measure")["rank"]
     places = f"rank {mine[MEASURES[0]]} in jobs short, {mine['average_jct']} in JCT"
-    legend(fig, headline=f"ASTRAEA as printed among {len(order)} policies: {places}")
-    return fig
+    return legend(fig, headline=f"ASTRAEA as printed among {len(order)} policies: {places}")
 
 
 def said(table: pd.DataFrame) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from astraea.cluster.cluster import Cluster
@@ -48,23 +49,30 @@ def recommendations(frame: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(by)
 
 
+def over_terms(table: pd.DataFrame, by: str, axes: Sequence[Axes]) -> None:
+    """Draw `FIGURES` over the lease term, a panel for each, and a line for each value of `by`."""
+    terms = [at for at in sorted(table["lease_term"].unique()) if at not in (900, 1200)]
+    for ax, column in zip(axes, FIGURES, strict=True):
+        charts.lines(table, "lease_term", column, by=by, ax=ax, log=True)
+        ax.set_xticks(terms)
+    charts.titles(axes, "(a) efficiency", "(b) cost", "(c) fairness of jobs")
+    axes[1].set_yscale("log")
+    axes[1].set_ylim(0.8 * table["overhead_share"].min(), 1.4 * table["overhead_share"].max())
+
+
 def curves(table: pd.DataFrame, published: Mapping[str, float], of_cost: Mapping[str, float]) -> Figure:
     """Draw Fig 9: efficiency, cost and fairness over the lease term, both readings; a ring is the recommended term.
 
     `published` has the paper's term with the lowest JCT as ``jct`` [s], `of_cost` its ``overhead`` at 15 min [0, 1].
     """
     fig, axes = charts.panels(columns=3, width=2.33, height=3.0)
-    panels = {"average_jct": "(a) efficiency", "overhead_share": "(b) cost", "sharing_loss": "(c) fairness of jobs"}
+    over_terms(table, "reading", axes)
     terms, recommended = sorted(table["lease_term"].unique()), {}
-    for ax, (column, text) in zip(axes, panels.items(), strict=True):
-        charts.lines(table, "lease_term", column, by="reading", ax=ax, log=True)
-        charts.title(ax, text)
-        ax.set(xticks=[at for at in terms if at not in (900, 1200)], xlabel="Lease term [min]\n(log scale)")
     for reading, part in table.groupby("reading", sort=False):
         term, _ = recommended_term(part)
         recommended[str(reading)] = term
-        means = part[part["lease_term"] == term][list(panels)].mean()
-        for ax, column in zip(axes, panels, strict=True):
+        means = part[part["lease_term"] == term][FIGURES].mean()
+        for ax, column in zip(axes, FIGURES, strict=True):
             ax.plot(term, means[column], label="recommended here", **_RING)
     if "jct" in published:
         charts.named_line(axes[0], published["jct"], f"the paper's lowest JCT, {published['jct'] / 60:g} min")
@@ -72,8 +80,6 @@ def curves(table: pd.DataFrame, published: Mapping[str, float], of_cost: Mapping
         axes[1].plot(PAPERS_TERM, of_cost["overhead"], **charts.PUBLISHED)
     axes[0].set_ylim(0.95 * table["average_jct"].min())
     name_axis(axes[0].yaxis, "average_jct")
-    axes[1].set_yscale("log")
-    axes[1].set_ylim(0.8 * table["overhead_share"].min(), 1.4 * table["overhead_share"].max())
     log_ticks(axes[1].yaxis, 100)
     labels = ("Average JCT [h]\n(axis cut)", "Overhead [% of JCT]\n(log scale)", "Jobs with\nsharing loss [%]")
     for ax, label in zip(axes, labels, strict=True):
@@ -81,8 +87,7 @@ def curves(table: pd.DataFrame, published: Mapping[str, float], of_cost: Mapping
     if {terms[0], terms[-1]} & {*recommended.values()}:
         charts.footnote(fig, f"{terms[0] / 60:g} and {terms[-1] / 60:g} min are the ends of what was tried.")
     said = ", ".join(f"{recommended[name] / 60:g} min {where}" for name, where in IN.items() if name in recommended)
-    charts.legend(fig, columns=3, headline=f"Recommended lease term: {said}")
-    return fig
+    return charts.legend(fig, columns=3, headline=f"Recommended lease term: {said}")
 
 
 def sensitivity(excess: pd.DataFrame, note: str) -> Figure:
@@ -101,8 +106,7 @@ def sensitivity(excess: pd.DataFrame, note: str) -> Figure:
     charts.footnote(fig, f"ASTRAEA from the papers, as in Fig 9. {note}")
     best = excess.loc[excess.groupby("what")["excess"].idxmin(), "lease_term"] / 60
     ends = f"{best.min():g}" if best.min() == best.max() else f"{best.min():g} to {best.max():g}"
-    charts.legend(fig, headline=f"The lease term of the lowest JCT is {ends} min in all cases", axes=[])
-    return fig
+    return charts.legend(fig, headline=f"The lease term of the lowest JCT is {ends} min in all cases", axes=[])
 
 
 def handful() -> tuple[Trace, Cluster]:
@@ -133,8 +137,7 @@ def three_panels(curve: pd.DataFrame, chosen: pd.Series[float]) -> Figure:
             name_axis(ax.xaxis, "lease_term", log=True)
             name_axis(ax.yaxis, column)
             ax.set_ylabel(label)
-    quick(fig)
-    return fig
+    return quick(fig)
 
 
 def sensitivity_grid(trace: str, scale: str = "paper") -> Grid:
@@ -148,7 +151,7 @@ def sensitivity_grid(trace: str, scale: str = "paper") -> Grid:
     cases = [(UNCHANGED, 1.0, 1.0)]
     cases += [(f"overheads × {f:g}", f, 1.0) for f in OVERHEADS] + [(f"load × {f:g}", 1.0, f) for f in LOADS]
     rows = []
-    for seed, recorded, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=3, large=1)):
+    for seed, recorded, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=3)):
         jobs = first_jobs(recorded)
         for what, overheads, load in cases:
             paid = {name: overheads * getattr(usual, name) for name in ("checkpoint_overhead", "restart_overhead")}

@@ -69,9 +69,8 @@ def lease_parts(result: Result, settings: Settings) -> pd.DataFrame:
     Columns job_id, demand [GPU], lease, start, end [s], part, then. `part` is one of `PARTS`; `lease` counts the job's
     leases from 1; `then`, in the last row of each lease, is one of `AT_THE_END`.
     """
-    assert result.grants is not None
     rows = []
-    for name, leases in result.grants.groupby("job_id", sort=True):
+    for name, leases in result.log.groupby("job_id", sort=True):
         follows = [*leases["kind"].iloc[1:], "completed"]
         ends = {"renewal": "renewed", "restart": "preempted"}
         lease: Any
@@ -123,8 +122,7 @@ def lease_picture(example: LeaseExample) -> Figure:
         ax.grid(visible=False, axis="y")
         ax.tick_params(axis="y", length=0)
         name_axis(ax.xaxis, "time")
-    legend(fig, columns=4, headline="A job trains from lease to lease, or resumes later from its checkpoint")
-    return fig
+    return legend(fig, columns=4, headline="A job trains from lease to lease, or resumes later from its checkpoint")
 
 
 def workflow_picture() -> Figure:
@@ -163,8 +161,7 @@ def workflow_picture() -> Figure:
                 color="#00694D")  # fmt: skip
         ax.text(37.2, 5.6, f"if not picked: {says['not picked']}", ha="center", va="bottom", fontsize=8,
                 color="#A84300")  # fmt: skip
-    legend(fig, headline="The way of a job through ASTRAEA")
-    return fig
+    return legend(fig, headline="The way of a job through ASTRAEA")
 
 
 def _box(ax: Axes, x: float, y: float, width: float, height: float, color: str) -> None:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from astraea.audit.recorded import waits
-from astraea.core.arrays import FloatArray
 from astraea.core.units import DAY, HOUR, MINUTE, duration_text
 from astraea.estimation.estimates import HIGH, LOW, Estimates
 from astraea.plots import charts
 from astraea.plots.areas import gpu_rows
 from astraea.plots.style import OTHERS, REFERENCE, look, name_axis, style
 from astraea.traces.trace import Trace
+from papers.step_function import passed
 from papers.ye2022.accuracy import survival
 from papers.ye2022.live.tables import Repetition
 
@@ -30,10 +30,6 @@ STATIONS: Final = {
     "counted in whole rounds": "the authors'\nprogram",
 }  # fmt: skip
 """Rungs of the ladder that a slope passes, and what a picture calls them."""
-
-
-NAMES: Final = {"slurm": "Plain Slurm", "astraea": "ASTRAEA on Slurm"}
-"""Systems of the live experiment."""
 
 
 def what_is_left(one: Estimates, had: float) -> tuple[float, float, float]:
@@ -77,8 +73,7 @@ def left_picture(one: Estimates, had: float) -> Figure:
         name_axis(ax.yaxis, "share")
         ax.set(xlabel="Service in all", ylabel="Chance to need more [%]")
     charts.title(ax, f"After {duration_text(had) if had else '0 s'}: {left_in_words(one, had)}")
-    charts.legend(fig)
-    return fig
+    return charts.legend(fig)
 
 
 def slopes(ladder: pd.DataFrame, rival: str = "tiresias-l") -> Figure:
@@ -99,8 +94,7 @@ def slopes(ladder: pd.DataFrame, rival: str = "tiresias-l") -> Figure:
     change = means.iloc[-1] - means.iloc[0]
     charts.title(ax, f"From the papers to the program: ASTRAEA {change['astraea']:+.1f} points, "
                      f"{look(rival).label} {change[rival]:+.1f}")  # fmt: skip
-    charts.legend(fig)
-    return fig
+    return charts.legend(fig)
 
 
 def longest_wait(trace: Trace, runs: pd.DataFrame, gpus: int) -> Figure:
@@ -132,8 +126,7 @@ def longest_wait(trace: Trace, runs: pd.DataFrame, gpus: int) -> Figure:
         ax.set_ylabel("GPUs in use")
     started = int(((runs["start"] > begin) & (runs["start"] < end)).sum())
     charts.title(ax, f"Job {mine_id} of {tenants[mine_id]} waits between the lines; {started} other jobs start")
-    charts.legend(fig)
-    return fig
+    return charts.legend(fig)
 
 
 def queues(repetitions: Sequence[Repetition]) -> Figure:
@@ -147,21 +140,16 @@ def queues(repetitions: Sequence[Repetition]) -> Figure:
     fig, axes = charts.panels(columns=len(runs), width=3.5, height=2.5)
     for ax, (system, table) in zip(axes, runs.items(), strict=True):
         jobs = table.groupby("job").agg(submit=("submit", "first"), end=("stop", "max"))
-        there = _count(jobs["submit"], at) - _count(jobs["end"], at)
-        running = _count(table["start"], at) - _count(table["stop"], at)
+        there = passed(jobs["submit"], at) - passed(jobs["end"], at)
+        running = passed(table["start"], at) - passed(table["stop"], at)
         most = max(most, float(there.max()))
         with style():
             ax.fill_between(at, 0, running, step="post", color="#56B4E9", linewidth=0, label="running")
             ax.fill_between(at, running, there, step="post", color="#444444", linewidth=0, label="waiting")
         jct = (jobs["end"] - jobs["submit"]).mean()
-        charts.title(ax, f"{NAMES[system]}: average JCT {jct:.0f} s")
+        name = {"slurm": "Plain Slurm", "astraea": "ASTRAEA on Slurm"}[system]
+        charts.title(ax, f"{name}: average JCT {jct:.0f} s")
     for ax in axes:
         ax.set(ylim=(0, 1.05 * most), xlim=(0, end), xlabel="Time [s]")
     axes[0].set_ylabel("Jobs that are not done")
-    charts.legend(fig)
-    return fig
-
-
-def _count(times: Any, at: FloatArray) -> FloatArray:
-    """Count the times that have passed at each moment."""
-    return np.searchsorted(np.sort(np.asarray(times, np.float64)), at, side="right").astype(np.float64)
+    return charts.legend(fig)

@@ -7,6 +7,7 @@ from typing import Final
 
 import pandas as pd
 
+from astraea.core.text import listed
 from astraea.plots.style import look
 from papers.ye2022.readings import PAPERS, PROGRAM
 
@@ -18,12 +19,12 @@ def leaders(table: pd.DataFrame, column: str) -> str:
     """Name the schedulers with the lowest mean over seeds, in each reading that the table has."""
     means = table.groupby(["reading", "scheduler"], sort=False)[column].mean()
     found = {
-        where: joined(look(str(name)).label for name in here.index[here == here.min()])
+        where: listed(look(str(name)).label for name in here.index[here == here.min()])
         for reading, where in IN.items()
         if reading in means.index and not (here := means[reading]).empty
     }
     if len(found) == len(IN) and len(set(found.values())) == 1:
-        return f"{next(iter(found.values()))} {joined(found)}"
+        return f"{next(iter(found.values()))} {listed(found)}"
     return ", ".join(f"{names} {where}" for where, names in found.items())
 
 
@@ -36,9 +37,3 @@ def times_ahead(table: pd.DataFrame, by: str, column: str, rivals: Iterable[str]
         others = wide[[name for name in rivals if name in wide and name != "astraea"]].min(axis=1)
         parts.append(f"at {(wide['astraea'] < others).sum()} of {len(wide)} {where}")
     return ", ".join(parts)
-
-
-def joined(words: Iterable[str]) -> str:
-    """Join words with commas, and the last with "and"."""
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last

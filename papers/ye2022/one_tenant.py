@@ -61,7 +61,7 @@ def experiment_grid(
     tenant in the run [GPU], and `start` of the change [s].
     """
     rows: list[tuple[Run, Row]] = []
-    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1)):
+    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale)):
         tenant, before, after, start = experiment(jobs, cluster)
         for when, ran in (("before", before), ("after", after)):
             quota = float(quotas(ran, cluster.gpus)[ran.tenants.index(tenant)])

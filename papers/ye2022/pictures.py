@@ -15,13 +15,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from astraea.cluster.cluster import Cluster
+from astraea.core.units import HOUR
 from astraea.plots import charts
 from astraea.plots.style import BEHIND, footnote, log_ticks, look, name_axis, named_line
 from astraea.traces.describe import offered_load
 from astraea.traces.trace import Trace
 from papers.ye2022.evaluation import first_jobs, jobs_shown
 from papers.ye2022.messages import leaders, times_ahead
-from papers.ye2022.readings import PAPERS, READINGS, SCHEDULERS
+from papers.ye2022.readings import PAPERS, READINGS
 from papers.ye2022.tables import TENANT_LEVELS, relative_to
 
 RHO_RANGE: Final = (0.5, 1.5)  # of the boxes of Fig 11; a triangle marks a whisker that goes on beyond
@@ -60,8 +61,7 @@ def job_fairness(points: pd.DataFrame, losses: pd.DataFrame, published: Mapping[
             charts.title(ax, f"({letter}) {reading}: {text}")
     axes[3].set_yticklabels([])
     _noted(fig, losses, _KNOWN, _DASH)
-    charts.legend(fig, headline=f"Fewest jobs below 95 % of their share:\n{leaders(losses, 'sharing_loss')}")
-    return fig
+    return charts.legend(fig, headline=f"Fewest jobs below 95 % of their share:\n{leaders(losses, 'sharing_loss')}")
 
 
 def tenant_fairness(boxes: pd.DataFrame, shares: pd.DataFrame, published: Mapping[str, float]) -> Figure:
@@ -84,8 +84,8 @@ def tenant_fairness(boxes: pd.DataFrame, shares: pd.DataFrame, published: Mappin
     axes[3].set(ylabel="", yticklabels=[])
     footnote(fig, f"(c), (d): a box per tenant, from the 5 % to the 95 % quantile of its cases. {_KNOWN}")
     fewest = leaders(shares, "tenant_below_99")
-    charts.legend(fig, columns=3, headline=f"Fewest cases below 0.99 of what a tenant is owed in a day:\n{fewest}")
-    return fig
+    headline = f"Fewest cases below 0.99 of what a tenant is owed in a day:\n{fewest}"
+    return charts.legend(fig, columns=3, headline=headline)
 
 
 def _below_levels(means: pd.DataFrame, published: Mapping[str, float], names: list[str], ax: Axes) -> None:
@@ -140,8 +140,7 @@ def accounting(table: pd.DataFrame) -> Figure:
     ax.set_xlabel("Jobs with sharing loss [%]")
     if np.allclose(means["in rounds"], means["to the second"]):
         footnote(fig, "Both are the same on this trace.")
-    charts.legend(fig, headline="What waiting for the first round costs")
-    return fig
+    return charts.legend(fig, headline="What waiting for the first round costs")
 
 
 def longest_waits(waits: pd.DataFrame) -> Figure:
@@ -149,15 +148,14 @@ def longest_waits(waits: pd.DataFrame) -> Figure:
     fig, axes = charts.panels(columns=2, width=3.5, height=2.7)
     panels = (("first_wait", "(a) until the first start"), ("total_wait", "(b) all waits of one job together"))
     for ax, (column, text) in zip(axes, panels, strict=True):
-        charts.by_scheduler(waits.assign(longest=waits[column].clip(lower=10) / 3600), "longest", ax, log=True)
+        charts.by_scheduler(waits.assign(longest=waits[column].clip(lower=10) / HOUR), "longest", ax, log=True)
         ax.set_xlabel("Longest wait [h] (log scale)")
         charts.title(ax, text)
     axes[1].set_yticklabels([])
     _noted(fig, waits)
     means = waits.groupby("scheduler")["first_wait"].mean().sort_values() / 3600
     ends = [f"{means.iloc[k]:.3g} h ({look(str(means.index[k])).label})" for k in (0, -1)]
-    charts.legend(fig, headline=f"The longest wait for a first start: {' to '.join(ends)}")
-    return fig
+    return charts.legend(fig, headline=f"The longest wait for a first start: {' to '.join(ends)}")
 
 
 def slowdown(points: pd.DataFrame, averages: pd.DataFrame) -> Figure:
@@ -175,8 +173,7 @@ def slowdown(points: pd.DataFrame, averages: pd.DataFrame) -> Figure:
         charts.title(below, f"({'cd'[k]}) {reading}: average")
     axes[3].set_yticklabels([])
     _noted(fig, averages, _KNOWN, _DASH)
-    charts.legend(fig, headline=f"Lowest average slowdown:\n{leaders(averages, 'average_slowdown')}")
-    return fig
+    return charts.legend(fig, headline=f"Lowest average slowdown:\n{leaders(averages, 'average_slowdown')}")
 
 
 def completion_times(table: pd.DataFrame) -> Figure:
@@ -199,8 +196,7 @@ def completion_times(table: pd.DataFrame) -> Figure:
         charts.title(ax, f"({'ab'[k]}) {reading}")
     axes[1].set_yticklabels([])
     _noted(fig, table, "Right of each panel: difference to ASTRAEA, same seed.", _KNOWN, _DASH)
-    charts.legend(fig, headline=f"Lowest average JCT:\n{leaders(table, 'average_jct')}")
-    return fig
+    return charts.legend(fig, headline=f"Lowest average JCT:\n{leaders(table, 'average_jct')}")
 
 
 def cluster_sizes(table: pd.DataFrame) -> Figure:
@@ -229,8 +225,7 @@ def cluster_sizes(table: pd.DataFrame) -> Figure:
     aside = f"{aside}can hold:\nlosses are below those of Fig 10. " if any(ends) else ""
     footnote(fig, f"{aside}Numbers in the panels: ASTRAEA over Tiresias-L, same seed (– below a loss of 0.1 %).")
     sizes = times_ahead(table, "nodes_percent", "sharing_loss", ["tiresias-l"])
-    charts.legend(fig, headline=f"Sizes at which ASTRAEA has less sharing loss than Tiresias-L:\n{sizes}")
-    return fig
+    return charts.legend(fig, headline=f"Sizes at which ASTRAEA has less sharing loss than Tiresias-L:\n{sizes}")
 
 
 def over_tiresias(table: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -251,7 +246,7 @@ def loads(table: pd.DataFrame, trace: Trace, cluster: Cluster) -> Figure:
     A column of panels is a reading. JCT and slowdown of YARN-CS are written above their panels.
     """
     fig, axes = charts.panels(columns=2, rows=3, width=3.5, height=2.1)
-    shown = _seven(table).assign(hours=table["average_jct"] / 3600)
+    shown = _seven(table).assign(hours=table["average_jct"] / HOUR)
     near = shown[shown["scheduler"] != "yarn-cs"]
     own = offered_load(first_jobs(trace)) / cluster.gpus
     for k, (reading, part) in enumerate(shown.groupby("reading", sort=False)):
@@ -275,9 +270,8 @@ def loads(table: pd.DataFrame, trace: Trace, cluster: Cluster) -> Figure:
     for ax in axes[1::2]:
         ax.set_ylabel("")
     footnote(fig, f"{jobs_shown(trace)} Their load as recorded is {own:.2f}. FIFO is in the table only. {_KNOWN}")
-    least = times_ahead(shown, "load", "sharing_loss", SCHEDULERS)
-    charts.legend(fig, headline=f"Loads at which ASTRAEA has the least sharing loss:\n{least}")
-    return fig
+    least = times_ahead(shown, "load", "sharing_loss", set(shown["scheduler"]))
+    return charts.legend(fig, headline=f"Loads at which ASTRAEA has the least sharing loss:\n{least}")
 
 
 def _beyond(ax: Axes, means: pd.Series[float]) -> None:

@@ -76,9 +76,6 @@ COMPARED: Final[Mapping[str, tuple[Scheduler, ...]]] = {
 }
 """Schedulers of each reading, in the order of the figures; the seven of §6.1.5 as far as there are, and FIFO."""
 
-SCHEDULERS: Final = tuple(scheduler.name for scheduler in COMPARED[PAPERS])
-"""Names of all that are compared; `PROGRAM` has no others."""
-
 MEMORIES: Final = (
     ASTRAEA,
     WITH_RULES._replace(name="window-24h", parameters={"tenant_window": DAY}),

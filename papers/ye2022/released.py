@@ -86,7 +86,7 @@ FREE_VARIANTS: Final = (
 def released_grid(trace: str, scale: str = "paper") -> Grid:
     """Every variant on the first two seeds, or one of a large trace; those without overheads on the first only."""
     rows = []
-    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale, usual=2, large=1)):
+    for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale)):
         rounded = whole_minutes(jobs)
         for v in (*VARIANTS, *FREE_VARIANTS) if seed == 0 else VARIANTS:
             run = run_of(rounded if v.minutes else jobs, cluster, v.policy, settings=v.settings, **v.parameters)
@@ -242,9 +242,8 @@ def lease_ends_together(result: Result) -> float:
 
     Leases during which the job was completed are not counted.
     """
-    assert result.grants is not None, "simulate with keep_log=True"
-    whole = result.grants["end"] - result.grants["start"] >= result.provenance["parameters"]["lease_term"]
-    ends = (result.grants.loc[whole, "end"] / float(result.provenance["interval"])).round().value_counts()
+    whole = result.log["end"] - result.log["start"] >= result.provenance["parameters"]["lease_term"]
+    ends = (result.log.loc[whole, "end"] / float(result.provenance["interval"])).round().value_counts()
     return float((ends**2).sum() / ends.sum()) if len(ends) else float("nan")
 
 

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from astraea.core.result import Result
+from astraea.core.units import HOUR
 from astraea.plots import charts
 from astraea.plots.dots import SEED
 from astraea.plots.style import OTHERS, REFERENCE, few_ticks, footnote, log_ticks, look, style
@@ -24,7 +25,7 @@ GROUPS: Final = {
 }
 
 MEASURES: Final = {
-    "average_jct": ("Average JCT [h]", 1 / 3600),
+    "average_jct": ("Average JCT [h]", 1 / HOUR),
     "average_slowdown": ("Average slowdown", 1),
     "sharing_loss": ("Jobs with\nsharing loss [%]", 100),
     "tenant_below_99": ("Tenant cases\nbelow 0.99 [%]", 100),
@@ -72,8 +73,7 @@ def parting(results: Mapping[str, Result]) -> Figure:
     """Draw which jobs run when: the results of `released.parting`."""
     fig, axes = charts.panels(columns=2, width=3.5, height=2.1)
     for ax, letter, (text, result) in zip(axes, "ab", results.items(), strict=True):
-        assert result.grants is not None
-        charts.gantt(result.grants, ax, gpus=EXAMPLE.gpus)
+        charts.gantt(result.log, ax, gpus=EXAMPLE.gpus)
         charts.title(ax, f"({letter}) {text}")
     end = max(float(result.jobs["end_time"].max()) for result in results.values())
     for ax in axes:
@@ -89,17 +89,14 @@ def options(paid: pd.DataFrame) -> Figure:
     losses = 100 * paid.groupby("variant")["sharing_loss"].mean()
     changes = losses - losses[WRITTEN]
     most = changes.abs().idxmax()
-    charts.legend(fig, columns=2, headline=f"Sharing loss changes most by {most}: {changes[most]:+.1f} points")
-    return fig
+    return charts.legend(fig, columns=2, headline=f"Sharing loss changes most by {most}: {changes[most]:+.1f} points")
 
 
 def neighbour(alone: pd.DataFrame, together: pd.DataFrame) -> Figure:
     """The skipped neighbour in an example, and what it does: `released.walked` and, named alike, `synchrony`."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.1)
     for ax, letter, (skipped, text) in zip(axes, "ab", WALKS.items(), strict=False):
-        grants = example(skipped).grants
-        assert grants is not None
-        charts.gantt(grants, ax, gpus=EXAMPLE.gpus, rows="job")
+        charts.gantt(example(skipped).log, ax, gpus=EXAMPLE.gpus, rows="job")
         for number in list(ax.texts):
             number.remove()  # every job has one GPU
         charts.title(ax, f"({letter}) {text}", "the lease behind an expired one stays for a round" if skipped else "")
@@ -111,8 +108,7 @@ def neighbour(alone: pd.DataFrame, together: pd.DataFrame) -> Figure:
     dot_plot(changed_loss(alone), what, "times", axes[3:], groups={"in rounds": "", "whole minutes": ""})
     charts.named_line(axes[3], 0.0, "no change")
     charts.title(axes[3], "(d) effect on fairness")
-    charts.legend(fig, headline="A bug of the program keeps leases a round too long")
-    return fig
+    return charts.legend(fig, headline="A bug of the program keeps leases a round too long")
 
 
 def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
@@ -151,9 +147,7 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
             ax.set_yticks(range(len(RUNGS)), _numbered() if ax in (axes[0], axes[2]) else [""] * len(RUNGS), fontsize=8)
             ax.set_ylim(len(RUNGS) - 0.2, -0.6)
             ax.tick_params(axis="y", length=0)
-    titles = ("(a) jobs", "(b) tenants", "(c) jobs: differences", "(d) tenants: differences")
-    for ax, text in zip(axes, titles, strict=True):
-        charts.title(ax, text)
+    charts.titles(axes, "(a) jobs", "(b) tenants", "(c) jobs: differences", "(d) tenants: differences")
     bars = "Differences are within a seed; bars are 95 % intervals, from three seeds on."
     weeks = int(paired["n"].max())
     drawn = f"One run; bars are 95 % intervals, for which its {weeks} weeks are drawn with replacement."
@@ -161,8 +155,7 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
     losses = paired[(paired["minus"] == "tiresias-l") & (paired["measure"] == "sharing_loss")]
     lead = 100 * losses.set_index("rung")["mean"]
     ends = f"{lead[RUNGS[0].name]:+.1f} points as printed, {lead[RUNGS[main - 1].name]:+.1f} in the authors' program"
-    charts.legend(fig, columns=3, headline=f"Sharing loss, ASTRAEA minus Tiresias-L: {ends}")
-    return fig
+    return charts.legend(fig, columns=3, headline=f"Sharing loss, ASTRAEA minus Tiresias-L: {ends}")
 
 
 def _numbered() -> list[str]:

@@ -66,9 +66,7 @@ def simulated(trace: Trace, cluster: Cluster, scheduler: Scheduler) -> Result:
 
 def stretched(trace: Trace, cluster: Cluster, result: Result, times: float) -> Result:
     """Return the same schedule in slow motion, so that its hourly timeline tells of every ``1 / times`` hour."""
-    grants = result.grants
-    assert grants is not None
-    runs = pd.DataFrame({name: grants[name] * times for name in ("start", "end")}).assign(job_id=grants["job_id"])
+    runs = (result.log[["start", "end"]] * times).assign(job_id=result.log["job_id"])
     slow = dataclasses.replace(trace, submit_time=trace.submit_time * times, recorded=runs)
     return observed(slow, cluster)
 
@@ -104,8 +102,7 @@ def frames(trace: Trace, cluster: Cluster, result: Result, followed: IntArray) -
 
 def waiting_jobs(trace: Trace, result: Result, when: FloatArray) -> IntArray:
     """Jobs of each tenant that hold no GPUs at each moment, shape (tenants, moments)."""
-    jobs, grants = result.jobs, result.grants
-    assert grants is not None
+    jobs, grants = result.jobs, result.log
     found = np.zeros((len(trace.tenants), len(when)), dtype=int)
     for t, name in enumerate(trace.tenants):
         mine, held = jobs[jobs["tenant"] == name], grants[grants["tenant"] == name]
@@ -119,8 +116,7 @@ def waiting_jobs(trace: Trace, result: Result, when: FloatArray) -> IntArray:
 
 def runs_of_day(result: Result, job_id: str) -> list[list[int]]:
     """Minutes of the day at which a job got its GPUs and gave them back, leases that follow each other as one."""
-    grants = result.grants
-    assert grants is not None
+    grants = result.log
     runs: list[list[int]] = []
     for start, end in grants.loc[grants["job_id"] == job_id, ["start", "end"]].to_numpy() - DAY_SHOWN * DAY:
         begin, stop = round(start / MINUTE), round(end / MINUTE)

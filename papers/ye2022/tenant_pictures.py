@@ -35,8 +35,7 @@ def tenant_days(days: pd.DataFrame) -> Figure:
     owed = days.dropna(subset="rho_tenant")
     short = (owed["rho_tenant"] < 0.99).groupby(owed["scheduler"]).mean()
     said = ", ".join(f"{look(name).label} {100 * short[name]:.0f} %" for name in names)
-    charts.legend(fig, headline=f"A tenant's days below 0.99 of what it is owed: {said}", axes=[])
-    return fig
+    return charts.legend(fig, headline=f"A tenant's days below 0.99 of what it is owed: {said}", axes=[])
 
 
 def memories(table: pd.DataFrame) -> Figure:
@@ -60,8 +59,8 @@ def over_claiming(gained: pd.DataFrame) -> Figure:
         charts.title(ax, text)
     footnote(fig, "Left of 1: jobs end sooner than if the tenant were honest. From the papers.")
     change = 100 * means["astraea"] - 100
-    charts.legend(fig, headline=f"Asking for twice the GPUs changes a tenant's JCT by {change:+.0f} % under ASTRAEA")
-    return fig
+    headline = f"Asking for twice the GPUs changes a tenant's JCT by {change:+.0f} % under ASTRAEA"
+    return charts.legend(fig, headline=headline)
 
 
 def paid_share(weighed: pd.DataFrame) -> Figure:
@@ -90,8 +89,7 @@ def paid_share(weighed: pd.DataFrame) -> Figure:
     absent = f" Under {missing} of {len(names)} schedulers it has no hour of full demand: GPU-time is not drawn."
     footnote(fig, paid + absent * bool(missing))
     change = 100 * weighed.groupby("scheduler")["own_jct"].mean()["astraea"] - 100
-    charts.legend(fig, headline=f"Twice the weight changes a tenant's JCT by {change:+.0f} % under ASTRAEA")
-    return fig
+    return charts.legend(fig, headline=f"Twice the weight changes a tenant's JCT by {change:+.0f} % under ASTRAEA")
 
 
 def burst(curves: pd.DataFrame) -> Figure:
@@ -114,8 +112,7 @@ def burst(curves: pd.DataFrame) -> Figure:
         _named(axes[2 * row + 1], names)
     lacking = curves.groupby(["scheduler", "time"])["lacking"].mean().groupby("scheduler").max().sort_values() * 100
     ends = [f"{lacking.iloc[k]:.0f} % of it ({look(str(lacking.index[k])).label})" for k in (0, -1)]
-    charts.legend(fig, headline=f"While a burst runs, the others lack at most {' to '.join(ends)}", axes=[])
-    return fig
+    return charts.legend(fig, headline=f"While a burst runs, the others lack at most {' to '.join(ends)}", axes=[])
 
 
 def _named(ax: Axes, names: list[str]) -> None:

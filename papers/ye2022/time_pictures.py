@@ -39,8 +39,7 @@ def queue(table: pd.DataFrame) -> Figure:
     footnote(fig, "Means of 6 hours, first seed, from the papers. The table has all schedulers.")
     of = means.groupby("scheduler")[["utilization", "waiting"]].mean().loc[list(PAIR)]
     said = [f"{look(name).label} {100 * row.utilization:.0f} % and {row.waiting:,.0f}" for name, row in of.iterrows()]
-    charts.legend(fig, headline=f"GPUs in use and waited for, on average: {', '.join(said)}")
-    return fig
+    return charts.legend(fig, headline=f"GPUs in use and waited for, on average: {', '.join(said)}")
 
 
 def overheads(table: pd.DataFrame) -> Figure:
@@ -71,5 +70,4 @@ def overheads(table: pd.DataFrame) -> Figure:
         charts.title(ax, text)
     shares = means["overhead_share"]
     said = f"{100 * shares.max():.1f} % of the JCT, under {look(str(shares.idxmax())).label}"
-    charts.legend(fig, headline=f"Checkpoints and restarts take at most {said}")
-    return fig
+    return charts.legend(fig, headline=f"Checkpoints and restarts take at most {said}")

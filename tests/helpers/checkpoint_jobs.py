@@ -54,9 +54,7 @@ def saved(folder: Path) -> list[int]:
     return [int(name[1]) for name in names if name is not None] if all(names) else [-1]
 
 
-def process(
-    *command: str | Path, cwd: Path, program: str = "python"
-) -> AbstractContextManager[subprocess.Popen[str]]:
+def process(*command: str | Path, cwd: Path, program: str = "python") -> AbstractContextManager[subprocess.Popen[str]]:
     """A program that prints, Python by default; it does not outlive the test."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     env = {"PATH": path, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -53,23 +54,6 @@ lease_term = {LEASE:g}
 a = 2
 b = 1
 c = 1
-"""
-
-SCRIPT: Final = """\
-#!/bin/bash
-export LC_ALL=C
-# FILE STEPS SIGNALS: count to STEPS, a quarter of a second each, and write down what happens in FILE.log, and in
-# FILE.times when it was on its GPUs
-file=$1 count=$(cat $1.saved 2>/dev/null || echo 0)
-save() { echo $count > $file.new; mv $file.new $file.saved; echo "saved $count" >> $file.log; }
-case $3 in
-    saves) trap save USR1 ;;
-    ignores) trap '' TERM USR1 ;;
-esac
-echo "start $count $$ $PPID $SLURM_JOB_ID" >> $file.log
-while [ $count -lt $2 ]; do echo $$ $EPOCHREALTIME >> $file.times; sleep 0.25; count=$((count + 1)); done
-echo $$ $EPOCHREALTIME >> $file.times
-echo "done $count $EPOCHREALTIME" >> $file.log
 """
 
 
@@ -182,7 +166,7 @@ class Site:
         self.cancelled: list[Asked] = []
         self.bin = at / "bin"
         self.bin.mkdir()
-        (at / "job.sh").write_text(SCRIPT)
+        shutil.copy(ROOT / "tests" / "slurm" / "live_job.sh", at / "job.sh")
         (at / "live.toml").write_text(CONFIG.format(state=self.state, patience=patience))
         self.stranger = ""
         command = [sys.executable, str(HELPERS / "live_process.py"), str(at / "live.toml"), str(at / "log.txt")]

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from papers.market.constraints import violations
-from papers.market.model import SLOT, Market, Plan
+from papers.market.model import SLOT, Market, MarketPlan
 from papers.market.study.example import small_market
 
 
@@ -33,7 +33,7 @@ def market(
     return dataclasses.replace(m, ps_bandwidth=reach)
 
 
-def spans(plan: Plan) -> dict[int, tuple[int, int]]:
+def spans(plan: MarketPlan) -> dict[int, tuple[int, int]]:
     """Start and end of each job that runs; a plan that breaks no constraint."""
     assert violations(plan.market, plan) == []
     return {s.job: (s.start, s.end) for s in plan.schedules}

@@ -65,13 +65,12 @@ def drawn(result: Result, step: float) -> list[str]:
 
     It is complete, because every time must be a multiple of the step.
     """
-    assert result.grants is not None
-    columns = [result.grants["start"], result.grants["end"], result.jobs["submit_time"], result.jobs["end_time"]]
+    columns = [result.log["start"], result.log["end"], result.jobs["submit_time"], result.jobs["end_time"]]
     assert all((c % step == 0).all() for c in columns)
     pictures = []
     for job in result.jobs.to_dict("records"):
         cells = [" "] * round(job["submit_time"] / step) + ["."] * round(job["jct"] / step)
-        for g in result.grants[result.grants["job_id"] == job["job_id"]].to_dict("records"):
+        for g in result.log[result.log["job_id"] == job["job_id"]].to_dict("records"):
             a, b = round(g["start"] / step), round(g["end"] / step)
             cells[a:b] = [{"start": "S", "restart": "R", "renewal": "r"}[g["kind"]]] + ["="] * (b - a - 1)
         pictures.append("".join(cells))

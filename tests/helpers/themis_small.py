@@ -51,11 +51,9 @@ def decided(arbiter: Arbiter, policy: str, **parameters: Any) -> list[int]:
 
 def leases(result: Result) -> list[tuple[str, float, float, bool]]:
     """(app, begin, end, on one machine) of all leases, sorted."""
-    assert result.grants is not None
-    return sorted(result.grants[["job_id", "start", "end", "is_local"]].itertuples(index=False, name=None))
+    return sorted(result.log[["job_id", "start", "end", "is_local"]].itertuples(index=False, name=None))
 
 
 def tables(result: Result) -> str:
     """Every byte of the tables."""
-    assert result.grants is not None
-    return "\n".join(t.to_csv(float_format="%.17g") for t in (result.jobs, result.timeline, result.grants))
+    return "\n".join(t.to_csv(float_format="%.17g") for t in (result.jobs, result.timeline, result.log))

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from astraea.core.units import HOUR
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import REFERENCE, log_ticks, look
@@ -26,7 +27,7 @@ MARKS: Final[dict[str, dict[str, Any]]] = {
 """Marks of the sources, those of Table 3."""
 
 PANELS: Final = (
-    ("makespan", "Makespan [h]", 3600), ("average_jct", "Average JCT [h]", 3600),
+    ("makespan", "Makespan [h]", HOUR), ("average_jct", "Average JCT [h]", HOUR),
     ("worst_ftf", "Worst finish-time fairness", 1), ("above_1", "Finish-time fairness above 1 [% of jobs]", 0.01),
 )  # fmt: skip
 
@@ -35,12 +36,13 @@ def sources(summary: pd.DataFrame) -> Figure:
     """Draw four measures of each policy, a mark for each source; columns as of `verify_hardware`'s first table."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.3)
     names = charts.ordered(summary["policy"])
+    labels = [{"shockwave": "Shockwave"}.get(name, look(name).label) for name in names]
     for k, (ax, (column, text, unit)) in enumerate(zip(axes, PANELS, strict=True)):
         for place, (source, mark) in enumerate(MARKS.items()):
             part = summary[summary["source"] == source]
             rows = np.array([names.index(policy) for policy in part["policy"]])
             ax.plot(part[column] / unit, rows + 0.18 * (place - 1.5), **{"label": source} | mark)
-        ax.set_yticks(range(len(names)), [_label(n) for n in names] if k % 2 == 0 else [""] * len(names))
+        ax.set_yticks(range(len(names)), labels if k % 2 == 0 else [""] * len(names))
         ax.set_ylim(len(names) - 0.4, -0.6)
         ax.set_xlim(0, 1.06 * float(summary[column].max()) / unit)
         ax.set_xlabel(text)
@@ -50,12 +52,7 @@ def sources(summary: pd.DataFrame) -> Figure:
     jct = summary.pivot_table(index="policy", columns="source", values="average_jct")[list(MARKS)].dropna()
     away = 100 * jct.div(jct["cluster"], axis=0).sub(1).abs().median()
     said = ", ".join(f"{away[name]:.0f} % {name}" for name in MARKS if name != "cluster")
-    charts.legend(fig, columns=4, headline=f"Average JCT off the cluster's (median): {said}")
-    return fig
-
-
-def _label(policy: str) -> str:
-    return {"shockwave": "Shockwave"}.get(policy, look(policy).label)
+    return charts.legend(fig, columns=4, headline=f"Average JCT off the cluster's (median): {said}")
 
 
 def steps(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
@@ -77,8 +74,8 @@ def steps(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     ends = [way.groupby("policy")["average_jct"].agg(end) for end in ("first", "last")]
     theirs = pd.Series({policy: jct[policy, "their simulator"] for policy in ends[0].index})
     off = [100 * (end / theirs - 1).abs().median() for end in ends]
-    charts.legend(fig, headline=f"The steps take our JCT from {off[0]:.0f} % to {off[1]:.0f} % off their simulator")
-    return fig
+    headline = f"The steps take our JCT from {off[0]:.0f} % to {off[1]:.0f} % off their simulator"
+    return charts.legend(fig, headline=headline)
 
 
 def job_by_job(jobs: pd.DataFrame) -> Figure:
@@ -86,7 +83,7 @@ def job_by_job(jobs: pd.DataFrame) -> Figure:
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.9)
     found: list[float] = []
     for k, (ax, (policy, part)) in enumerate(zip(axes, jobs.groupby("policy", sort=False), strict=True)):
-        hours, below = part.drop(columns=["policy", "job"]) / 3600, {}
+        hours, below = part.drop(columns=["policy", "job"]) / HOUR, {}
         for source in ("here", "as their simulator"):
             x = hours[source.replace(" ", "_")]
             ax.plot(x, hours["cluster"], **MARKS[source] | {"markersize": 3, "alpha": 0.6, "label": source})
@@ -100,8 +97,8 @@ def job_by_job(jobs: pd.DataFrame) -> Figure:
         said = ", ".join(f"{r:.2f} {source}" for source, r in below.items())
         charts.title(ax, f"({'abcd'[k]}) {look(policy).label}", f"correlation {said}")
         found += below.values()
-    charts.legend(fig, headline=f"Single jobs: correlation with the cluster of {min(found):.2f} to {max(found):.2f}")
-    return fig
+    headline = f"Single jobs: correlation with the cluster of {min(found):.2f} to {max(found):.2f}"
+    return charts.legend(fig, headline=headline)
 
 
 def against(summary: pd.DataFrame, column: str = "average_jct") -> pd.DataFrame:

@@ -16,8 +16,10 @@ from papers.gavel.generators import continuous
 from papers.gavel.policies import get_policy
 from papers.gavel.problem import Problem
 from papers.gavel.simulate import simulate
+from papers.gavel.study.pictures import TYPES
 from papers.gavel.study.policies import answer, effective, moment, three_jobs
 from papers.gavel.throughputs.table import Throughputs
+from papers.step_function import passed
 
 JOB: Final = 2
 """The job of §4.1 whose speed on the V100 is changed; it is 2 in the paper."""
@@ -25,8 +27,8 @@ JOB: Final = 2
 FASTER: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
 """Speeds of that job on the V100; on the K80 it is 1."""
 
-TYPES: Final = ("#004488", "#DDAA33")
-"""Colours of the V100 and the K80, as in `pictures.TYPES`."""
+COLORS: Final = [color for color, _ in TYPES[::2]]
+"""Those of the V100 and the K80."""
 
 QUEUE_RATES: Final = {"below the knee of LAS": 0.3, "beyond it": 0.43}
 """Jobs an hour on 3 GPUs of each type, by what they are to LAS."""
@@ -60,7 +62,7 @@ def speed_picture(speed: float) -> Figure:
         left.set_yticks(range(3), [f"job {m}" for m in range(3)])
         start = np.zeros(3)
         for j, name in enumerate(("V100", "K80")):
-            middle.barh(range(3), 100 * given.alone[:, j], left=start, color=TYPES[j], height=0.7, label=name)
+            middle.barh(range(3), 100 * given.alone[:, j], left=start, color=COLORS[j], height=0.7, label=name)
             start = start + 100 * given.alone[:, j]
         middle.set(xlim=(0, 102), ylim=(2.5, -0.5), xlabel="Time [%]")
         right.barh(range(3), np.maximum(gain, 0), color="#009E73", height=0.7)
@@ -68,10 +70,8 @@ def speed_picture(speed: float) -> Figure:
         for ax in (middle, right):
             ax.set_yticks(range(3), [""] * 3)
         left.grid(visible=False)
-    for ax, text in zip((left, middle, right), ("T: speeds", "X: where it runs", "gain over 1/n"), strict=True):
-        charts.title(ax, text)
-    charts.legend(fig)
-    return fig
+    charts.titles((left, middle, right), "T: speeds", "X: where it runs", "gain over 1/n")
+    return charts.legend(fig)
 
 
 def queue_table(throughputs: Throughputs, jobs: int = 900, workers: int = 3) -> pd.DataFrame:
@@ -100,7 +100,7 @@ def queue_picture(table: pd.DataFrame) -> Figure:
         for policy, part in rows.groupby("policy"):
             here = look(policy)
             part = part.sort_values("submit_time")
-            there = _passed(part["submit_time"], at) - _passed(part["end_time"], at)
+            there = passed(part["submit_time"], at) - passed(part["end_time"], at)
             axes[k].plot(at / DAY, there, color=here.color, linewidth=1.6, label=here.label)
             jct[policy] = (part["end_time"] - part["submit_time"]).expanding().mean().to_numpy() / HOUR
         came = np.sort(rows.loc[rows["policy"] == "las", "submit_time"].to_numpy()) / DAY
@@ -113,13 +113,7 @@ def queue_picture(table: pd.DataFrame) -> Figure:
         pair[0].set_ylabel(text)
     for ax in axes[len(loads) :]:
         ax.set_xlabel("Time [d]")
-    charts.legend(fig)
-    return fig
-
-
-def _passed(times: pd.Series, at: FloatArray) -> FloatArray:
-    """Count the times that have passed at each moment."""
-    return np.searchsorted(np.sort(times.to_numpy()), at, side="right").astype(np.float64)
+    return charts.legend(fig)
 
 
 def two_jobs() -> Problem:
@@ -151,8 +145,8 @@ def held_picture(table: pd.DataFrame) -> Figure:
     fig, (left, right) = charts.panels(columns=2, width=3.5, height=2.3)
     y = np.arange(len(table)) + np.array([k // 2 for k in range(len(table))]) * 0.6
     with style():
-        left.barh(y, table["V100"], color=TYPES[0], height=0.8, label="on the V100")
-        left.barh(y, table["K80"], left=table["V100"], color=TYPES[1], height=0.8, label="on the K80")
+        left.barh(y, table["V100"], color=COLORS[0], height=0.8, label="on the V100")
+        left.barh(y, table["K80"], left=table["V100"], color=COLORS[1], height=0.8, label="on the K80")
         right.barh(y, table["effective"], color="#009E73", height=0.8)
         for ax in (left, right):
             ax.axvline(1.0, color="#444444", linewidth=0.8, linestyle=(0, (2, 2)))
@@ -160,7 +154,5 @@ def held_picture(table: pd.DataFrame) -> Figure:
         texts = [f"{row.allocation}: {row.job}" for row in table.itertuples()]
         left.set_yticks(y, texts, fontsize=8)
         right.set_yticks(y, [""] * len(y))
-    charts.title(left, "GPU-time as held")
-    charts.title(right, "Effective GPU-time")
-    charts.legend(fig)
-    return fig
+    charts.titles((left, right), "GPU-time as held", "Effective GPU-time")
+    return charts.legend(fig)

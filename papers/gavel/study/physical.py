@@ -20,6 +20,7 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.core.result import Result
+from astraea.core.units import HOUR
 from astraea.experiments.grid import Grid
 from papers.gavel.simulate import Options
 from papers.gavel.study.runs import Drawn, grid_of, throughputs_of
@@ -79,8 +80,8 @@ def physical(trace: str, throughputs: Throughputs, *, seed: int) -> Workload:
         runs[int(size)][int(u * len(runs[int(size)]))] for size, u in zip(gang, rng.random(shape.jobs), strict=True)
     )
     speed = np.array([throughputs.alone(kind, int(size))[0] for kind, size in zip(kinds, gang, strict=True)])
-    gaps = rng.standard_exponential(shape.jobs) * (3600.0 / shape.rate if shape.rate else 0.0)
-    steps = 3600.0 * rng.uniform(shape.shortest, shape.longest, shape.jobs) * speed
+    gaps = rng.standard_exponential(shape.jobs) * (HOUR / shape.rate if shape.rate else 0.0)
+    steps = HOUR * rng.uniform(shape.shortest, shape.longest, shape.jobs) * speed
     return Workload.of(f"physical cluster, {trace}", kinds, gang, steps, np.cumsum(gaps) - gaps[0])
 
 
@@ -110,7 +111,7 @@ def objectives(result: Result) -> dict[str, Any]:
     """Average JCT of the jobs in the middle, and makespan [h]."""
     first = (len(result.jobs) - MEASURED) // 2
     middle = result.jobs.iloc[first : first + MEASURED]
-    return {"Average JCT": float(middle["jct"].mean()) / 3600, "Makespan": result.makespan / 3600}
+    return {"Average JCT": float(middle["jct"].mean()) / HOUR, "Makespan": result.makespan / HOUR}
 
 
 def table3(found: pd.DataFrame) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from astraea.core.units import HOUR
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import BEHIND, look, name_axis
@@ -42,20 +43,16 @@ def over_load(
         axes[2].set_xlabel("Fairness $\\rho$ (log scale)")
         marks = [2.0**k for k in range(-4, 12)]
     else:
-        charts.cdf(shares.assign(hours=shares["jct"] / 3600), "hours", by="policy", ax=axes[2], log=True)
+        charts.cdf(shares.assign(hours=shares["jct"] / HOUR), "hours", by="policy", ax=axes[2], log=True)
         axes[2].set_xlabel("JCT [h] (log scale)")
         marks = [10.0**k for k in range(-2, 6)]
     low, high = axes[2].get_xlim()
-    axes[2].set_xticks(marks, [f"{mark:g}" for mark in marks])
+    charts.name_values(axes[2], marks)
     axes[2].set_xlim(low, high)
-    axes[2].minorticks_off()
-    charts.title(axes[0], f"(a) {trace}")
-    charts.title(axes[1], "(b) the gain")
-    charts.title(axes[2], f"(c) jobs at {top}")
+    charts.titles(axes, f"(a) {trace}", "(b) the gain", f"(c) jobs at {top}")
     column, factor = ratios[0]
     names = f"{look(factor.better).label} over {look(factor.baseline).label}"
-    charts.legend(fig, headline=f"At {top}, {names} gains {gain(table, column, factor)}")
-    return fig
+    return charts.legend(fig, headline=f"At {top}, {names} gains {gain(table, column, factor)}")
 
 
 def averages(table: pd.DataFrame, *, height: float = 2.8) -> Figure:
@@ -82,25 +79,22 @@ def averages(table: pd.DataFrame, *, height: float = 2.8) -> Figure:
     ends = " to ".join(f"{x:+.0f}" for x in sorted({most.min(), most.max()}))
     charts.title(axes[1], f"(b) against “{look(base).label}”", "same seed")
     compared = {"ideal": "Rounds against an ideal execution", "oracle": "Estimated pairs against measured ones"}[base]
-    charts.legend(fig, columns=2, headline=f"{compared}: JCT at most {ends} %")
-    return fig
+    return charts.legend(fig, columns=2, headline=f"{compared}: JCT at most {ends} %")
 
 
 def priorities(table: pd.DataFrame, high: float, low: float) -> Figure:
     """Fig 20: jobs of weight 5 and of weight 1, and the gains of both with the published ones."""
     fig, axes = charts.panels(columns=3, width=2.6, height=3.0)
-    for ax, column, text in zip(axes, ("high_jct", "low_jct"), ("(a) weight 5", "(b) weight 1"), strict=False):
+    for ax, column in zip(axes, ("high_jct", "low_jct"), strict=False):
         over_rate(table, column, ax)
         ax.set_ylabel("Average JCT [h]")
-        charts.title(ax, text)
     axes[0].set_ylim(axes[1].get_ylim())
     name_axis(axes[0].yaxis, "average_jct")
     ratios = [("high_jct", Factor("las", "las-het", high)), ("low_jct", Factor("las", "las-het", low))]
     draw_ratios(table, ratios, axes[2])
-    charts.title(axes[2], "(c) the gain")
+    charts.titles(axes, "(a) weight 5", "(b) weight 1", "(c) the gain")
     both = " and ".join(gain(table, column, factor) for column, factor in ratios)
-    charts.legend(fig, headline=f"At {table['jobs_per_hour'].max():g} jobs/h, weights 5 and 1 gain {both}")
-    return fig
+    return charts.legend(fig, headline=f"At {table['jobs_per_hour'].max():g} jobs/h, weights 5 and 1 gain {both}")
 
 
 def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
@@ -120,13 +114,11 @@ def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
                          textcoords="offset points", color=look(policy).color, bbox=BEHIND)  # fmt: skip
     axes[1].set_ylim(0.6, 1.15 * max(relative["times"].max(), *published.values()))
     axes[1].set_ylabel("Relative makespan")
-    charts.title(axes[0], "(a) time to complete all jobs")
-    charts.title(axes[1], "(b) over Makespan het.'s")
+    charts.titles(axes, "(a) time to complete all jobs", "(b) over Makespan het.'s")
     means = table.groupby(["policy", "jobs"])["makespan"].mean()
     most = table["jobs"].max()
     longer = f"{means['fifo', most] / means['makespan-het', most]:.2g} times as long (paper {published['fifo']:g})"
-    charts.legend(fig, columns=3, headline=f"With {most} jobs, FIFO takes {longer}")
-    return fig
+    return charts.legend(fig, columns=3, headline=f"With {most} jobs, FIFO takes {longer}")
 
 
 def costs(bills: pd.DataFrame, cheaper: dict[str, float], missed: dict[str, float]) -> Figure:
@@ -158,8 +150,7 @@ def costs(bills: pd.DataFrame, cheaper: dict[str, float], missed: dict[str, floa
     axes[0].set_ylabel("Cost [% of Max. throughput's]")
     axes[1].set_ylabel("Missed deadlines [% of jobs]")
     ours = shown.groupby("policy")["missed"].mean()
-    charts.legend(fig, headline=f"The cheapest policy misses {100 * ours['min-cost']:.0f} % of the deadlines")
-    return fig
+    return charts.legend(fig, headline=f"The cheapest policy misses {100 * ours['min-cost']:.0f} % of the deadlines")
 
 
 def physical_cluster(table: pd.DataFrame) -> Figure:
@@ -182,8 +173,7 @@ def physical_cluster(table: pd.DataFrame) -> Figure:
         ends = part["physical"].to_numpy()
         charts.title(ax, f"{trace}: {ours.max() / ours.min():.2g} times, cluster {ends.max() / ends.min():.2g}")
     off = (table["drawn"] / table["physical"] - 1).abs().median()
-    charts.legend(fig, columns=2, headline=f"Drawn jobs are {100 * off:.0f} % off the paper's cluster (median)")
-    return fig
+    return charts.legend(fig, columns=2, headline=f"Drawn jobs are {100 * off:.0f} % off the paper's cluster (median)")
 
 
 def colocation(table: pd.DataFrame) -> Figure:
@@ -196,8 +186,8 @@ def colocation(table: pd.DataFrame) -> Figure:
     ax.set_xticks(np.arange(table["beside"].nunique()) + 0.5, table["beside"].unique(), rotation=90, fontsize=6)
     ax.set_yticks(np.arange(table["job"].nunique()) + 0.5, table["job"].unique(), fontsize=6)
     median = 100 * float(table["normalized"].median())
-    charts.legend(fig, headline=f"Beside another on a P100, a job has {median:.0f} % of its speed alone (median)")
-    return fig
+    headline = f"Beside another on a P100, a job has {median:.0f} % of its speed alone (median)"
+    return charts.legend(fig, headline=headline)
 
 
 TOLD: Final = {
@@ -211,7 +201,7 @@ def placement(mixed: pd.DataFrame) -> Figure:
     """Draw average JCT of gangs and of jobs on one GPU, by what LAS het. is told of placement."""
     fig, axes = charts.panels(columns=2, width=3.5, height=2.9)
     columns, words = ["gang_jct", "single_jct"], mixed["told"].map(TOLD)
-    hours = mixed.assign(told=words, **{column: mixed[column] / 3600 for column in columns})
+    hours = mixed.assign(told=words, **{column: mixed[column] / HOUR for column in columns})
     for ax, column, text in zip(axes, columns, ("(a) gangs of 2 to 8", "(b) jobs on one GPU"), strict=True):
         charts.lines(hours, "jobs_per_hour", column, by="told", ax=ax)
         ax.set_ylim(0, 1.05 * float(hours[columns].to_numpy().max()))
@@ -223,8 +213,8 @@ def placement(mixed: pd.DataFrame) -> Figure:
     jct = hours.groupby(["told", "jobs_per_hour"])["gang_jct"].mean()
     times = [f"{jct[TOLD['blind'], at] / jct[TOLD['aware'], at]:.2g}" for at in (low, high)]
     rates = f"at {low:g} and {high:g} jobs/h"
-    charts.legend(fig, columns=3, headline=f"Placement unknown: gangs take {' and '.join(times)} times as long {rates}")
-    return fig
+    headline = f"Placement unknown: gangs take {' and '.join(times)} times as long {rates}"
+    return charts.legend(fig, columns=3, headline=headline)
 
 
 def both_fairnesses(table: pd.DataFrame) -> Figure:
@@ -240,13 +230,11 @@ def both_fairnesses(table: pd.DataFrame) -> Figure:
         if table[column].max() == 0:
             ax.set_ylim(0, 0.05)
         ax.set_ylabel(text)
-    for ax, text in zip(axes, ("(a) completion time", "(b) Gavel's fairness", "(c) ASTRAEA's fairness"), strict=True):
-        charts.title(ax, text)
+    charts.titles(axes, "(a) completion time", "(b) Gavel's fairness", "(c) ASTRAEA's fairness")
     charts.footnote(fig, "(c) counts GPU-time as held: a job on few fast GPUs, not many slow ones, is short there.")
     top = table[table["jobs_per_hour"] == table["jobs_per_hour"].max()].groupby("policy")["average_jct"].mean()
     gains = [f"{look(name).label} {top[name] / top[f'{name}-het']:.2g} times" for name in ("las", "ltgf")]
-    charts.legend(fig, headline=f"Knowing the types shortens the JCT at the highest load: {', '.join(gains)}")
-    return fig
+    return charts.legend(fig, headline=f"Knowing the types shortens the JCT at the highest load: {', '.join(gains)}")
 
 
 TENANT_PANELS: Final = (
@@ -265,7 +253,7 @@ def tenants(means: pd.DataFrame) -> Figure:
     fig, axes = charts.panels(columns=3, rows=2, width=3.5, height=3.4)
     row = np.arange(len(means))[::-1]
     for k, (ax, (filled, hollow, text, unit_text)) in enumerate(zip(axes, TENANT_PANELS, strict=True)):
-        unit = 3600 if filled == "average_jct" else 1
+        unit = HOUR if filled == "average_jct" else 1
         for y, policy in zip(row, means.index, strict=True):
             here = look(policy)
             x = means.loc[policy, [filled, hollow]].to_numpy(float) / unit
@@ -285,8 +273,7 @@ def tenants(means: pd.DataFrame) -> Figure:
         axes[0].plot([], [], "o", color="#444444", fillstyle=mark, label=text)
     best = means["average_jct"].sort_values()
     jct = f"{best.iloc[0] / 3600:.2g} h"
-    charts.legend(fig, columns=2, headline=f"{look(str(best.index[0])).label} has the lowest average JCT, {jct}")
-    return fig
+    return charts.legend(fig, columns=2, headline=f"{look(str(best.index[0])).label} has the lowest average JCT, {jct}")
 
 
 def _round_ticks(ax: Axes) -> None:
@@ -294,6 +281,4 @@ def _round_ticks(ax: Axes) -> None:
     ax.set_xscale("log")
     low, high = ax.get_xlim()
     steps = (1, 2, 5) if high < 100 * low else (1,)
-    marks = [a * 10.0**b for b in range(-2, 6) for a in steps if low <= a * 10.0**b <= high]
-    ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
-    ax.minorticks_off()
+    charts.name_values(ax, [a * 10.0**b for b in range(-2, 6) for a in steps if low <= a * 10.0**b <= high])

@@ -124,11 +124,6 @@ def three_jobs() -> Problem:
     return moment([[4.0, 1.0], [3.0, 1.0], [2.0, 1.0]], [1, 1], types=("v100", "k80"))
 
 
-def four_jobs() -> Problem:
-    """§4.3: four identical jobs, the first of weight 3, and four identical GPUs."""
-    return moment(np.ones((4, 1)), [4], weight=np.array(WEIGHTS_OF_FOUR), types=("gpu",))
-
-
 def three_jobs_table(problem: Problem, policy: str = "las-het") -> pd.DataFrame:
     """Return the allocation of each job, and its gain over 1/n of every GPU; one row per job.
 
@@ -173,7 +168,7 @@ def worked_examples() -> pd.DataFrame:
     ]
     gain = effective(problem, best) / effective(problem, answer("isolated", problem)) - 1
     rows.append(("gain over isolated", int(gain.argmin()), "least of all jobs", 10.0, 100 * float(gain.min())))
-    problem = four_jobs()
+    problem = moment(np.ones((4, 1)), [4], weight=np.array(WEIGHTS_OF_FOUR), types=("gpu",))  # §4.3: all are alike
     program = Program(problem, "las-het-water-filling")
     first = program.max_min(problem.weight * share_of_one(program)).reached
     last = effective(problem, answer("las-het-water-filling", problem))

@@ -41,14 +41,13 @@ def speeds(ratios: pd.DataFrame, types: Sequence[str]) -> Figure:
         charts.title(ax, said)
         ax.set_yticks(row, ratios.index if ax is axes[0] else [""] * len(ratios), fontsize=7.5)
     axes[0].set_xscale("log")
-    axes[0].set_xticks([0.1, 0.2, 0.5, 1, 2], ["0.1", "0.2", "0.5", "1", "2"])
-    axes[0].minorticks_off()
+    charts.name_values(axes[0], [0.1, 0.2, 0.5, 1, 2])
     axes[1].set_xlim(0, 1.05)
     axes[1].xaxis.set_major_formatter(PercentFormatter(1, symbol=""))
     fastest, cheapest = (ratios[[f"{name}{of}" for name in types]].idxmax(axis=1) for of in ("", " per $"))
     of = f"{(fastest == 'v100').sum()} of {len(ratios)} job types"
-    charts.legend(fig, headline=f"A V100 is fastest for {of}, and cheapest for {(cheapest == 'v100 per $').sum()}")
-    return fig
+    headline = f"A V100 is fastest for {of}, and cheapest for {(cheapest == 'v100 per $').sum()}"
+    return charts.legend(fig, headline=headline)
 
 
 def examples(gains: pd.DataFrame, printed: Sequence[float], table: pd.DataFrame) -> Figure:
@@ -66,7 +65,6 @@ def examples(gains: pd.DataFrame, printed: Sequence[float], table: pd.DataFrame)
     axes[0].set_xticks(jobs, [f"job {m}" for m in jobs])
     axes[0].set_ylabel("Effective throughput [steps/s]")
     axes[0].set_ylim(0, 1.55 * gains["steps/s"].max())
-    charts.title(axes[0], "§4.1: three jobs, a V100 and a K80")
     water = table[table["quantity"] == "water filling"]
     level = water.pivot_table(index="job", columns="where", values="value")
     first = level["first step"]
@@ -77,13 +75,13 @@ def examples(gains: pd.DataFrame, printed: Sequence[float], table: pd.DataFrame)
     axes[1].set_ylabel("GPUs")
     axes[1].set_ylim(0, 1.55)
     axes[1].set_yticks([0, 0.5, 1])
-    charts.title(axes[1], "§4.3: water filling on four GPUs")
+    charts.titles(axes, "§4.1: three jobs, a V100 and a K80", "§4.3: water filling on four GPUs")
     for ax in axes:
         ax.legend(loc="upper right", fontsize=7.5)
         ax.grid(visible=False, axis="x")
     same = (table["value"].round(2) == table["paper"]).sum()
-    charts.legend(fig, headline=f"Gavel's worked examples: {same} of {len(table)} values are as printed", axes=[])
-    return fig
+    headline = f"Gavel's worked examples: {same} of {len(table)} values are as printed"
+    return charts.legend(fig, headline=headline, axes=[])
 
 
 def solve_times(table: pd.DataFrame, paper: float) -> Figure:
@@ -107,8 +105,7 @@ def solve_times(table: pd.DataFrame, paper: float) -> Figure:
     ax.set_xticks(counts, [str(count) for count in counts])
     ax.set_xlabel("Active jobs")
     ax.set_ylabel("Time of one solve [s]")
-    charts.legend(fig, columns=2, headline=f"Every solve takes at most {table['seconds'].max():.2g} s")
-    return fig
+    return charts.legend(fig, columns=2, headline=f"Every solve takes at most {table['seconds'].max():.2g} s")
 
 
 def stacked_area(frame: pd.DataFrame, ax: Axes) -> None:
@@ -178,8 +175,7 @@ def hierarchies(frame: pd.DataFrame, policies: Sequence[str], lost: float | None
     less = f"A static partition does {100 * (1 - static / whole):.0f} % less work"
     if (many := len(set(frame["seed"]))) > 1:
         charts.footnote(fig, f"The first of {many} seeds; the title has the mean.")
-    charts.legend(fig, columns=3, headline=less + (f" (paper {lost:g} %)" if lost is not None else ""))
-    return fig
+    return charts.legend(fig, columns=3, headline=less + (f" (paper {lost:g} %)" if lost is not None else ""))
 
 
 def rounds(named: pd.DataFrame) -> Figure:
@@ -189,11 +185,9 @@ def rounds(named: pd.DataFrame) -> Figure:
     for ax, column in zip(axes, ("average_jct", "more"), strict=True):
         charts.lines(named, "jobs_per_hour", column, by="round", ax=ax)
     room(axes[0])
-    charts.title(axes[0], "(a) over load")
-    charts.title(axes[1], "(b) against rounds of 6 min")
+    charts.titles(axes, "(a) over load", "(b) against rounds of 6 min")
     low, high = named["change"].min(), named["change"].max()
     reach = 1.2 * max(1.0, named["change"].abs().max())
     axes[1].set_ylim(-reach, reach)
     axes[1].set_ylabel("Change from 6 min [%]")
-    charts.legend(fig, headline=f"Longer rounds change average JCT by {low:+.0f} to {high:+.0f} %")
-    return fig
+    return charts.legend(fig, headline=f"Longer rounds change average JCT by {low:+.0f} to {high:+.0f} %")

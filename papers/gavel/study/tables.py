@@ -12,6 +12,7 @@ import pandas as pd
 
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import Result
+from astraea.core.units import HOUR
 from astraea.experiments.grid import Grid
 from papers.gavel.generators import HIGH_PRIORITY
 from papers.gavel.policy_calls import PRICES
@@ -112,7 +113,7 @@ def lost_by_spreading(table: pd.DataFrame) -> pd.DataFrame:
 
 def told_of_placement(table: pd.DataFrame) -> pd.DataFrame:
     """Average JCT [h] by what LAS het. is told of placement, and that of `aware` over the others'."""
-    told = table.pivot_table(index="jobs_per_hour", columns="told", values="average_jct")[list(TOLD)] / 3600
+    told = table.pivot_table(index="jobs_per_hour", columns="told", values="average_jct")[list(TOLD)] / HOUR
     return told.assign(**{f"aware over {name}": told["aware"] / told[name] for name in ("blind", "strict")})
 
 
@@ -125,7 +126,7 @@ def worth_sharing(table: pd.DataFrame) -> pd.Series[float]:
 def tenants_words(means: pd.DataFrame) -> pd.DataFrame:
     """Return means of `tenants.both_papers` in h and %, with readable column names."""
     hours, shares = ("average_jct", "p99_jct", "makespan"), ("sharing_loss", "sharing_loss_95")
-    shown = means.assign(**{c: means[c] / 3600 for c in hours})
+    shown = means.assign(**{c: means[c] / HOUR for c in hours})
     lost = [c for c in shown.columns.astype(str) if c.endswith(shares)]
     shown = shown.assign(**{c: 100 * shown[c] for c in lost})
     return shown.set_axis([

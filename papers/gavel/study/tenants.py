@@ -76,10 +76,7 @@ def tenants_grid(scale: str = "paper", table: str = "", trace: str = "philly") -
 def tenant_jobs(trace: Trace, throughputs: Throughputs, scale: str, seed: int) -> Workload:
     """Every k-th job of a trace, as the module says."""
     jobs = from_trace(trace, throughputs, seed=seed)
-    step = max(1, round(len(jobs) / JOBS))
-    columns = ("job_id", "job_type", "scale_factor", "total_steps", "arrival_time", "weight", "slo", "entity")
-    kept: dict[str, Any] = {name: getattr(jobs, name)[::step] for name in columns}
-    thinned = replace(jobs, **kept)
+    thinned = jobs.some(slice(None, None, max(1, round(len(jobs) / JOBS))))
     return thinned.first(min(SMALL_JOBS, len(thinned))) if scale == "small" else thinned
 
 

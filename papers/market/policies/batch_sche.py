@@ -13,22 +13,17 @@ from typing import Any
 import numpy as np
 
 from astraea.core.arrays import IntArray
-from papers.market.model import Market, Plan, Schedule, checked
+from papers.market.model import Market, MarketPlan, Schedule, checked
 from papers.market.policies.astraea.batches import astraea_market
+from papers.market.policies.astraea.capacity import Theta
 
 
-def batch_sche(
-    market: Market,
-    *,
-    theta: tuple[float, float] | None = None,
-    rounds: int | None = None,
-    is_own_priced: bool = True,
-) -> Plan:
+def batch_sche(market: Market, *, theta: Theta, rounds: int, is_own_priced: bool = True) -> MarketPlan:
     """Plans of all private clusters together; no job is shared and nobody pays.
 
     Tenants take workers and parameter servers in the order of the servers, each as many as its quota, so that no more
     servers are divided than must be. Jobs of a tenant that has no worker or no parameter server never run. Parameters
-    and errors are those of `astraea_market`; by default theta and lambda are those of each private cluster.
+    and errors are those of `astraea_market`.
     """
     tenants = len(checked(market).worker_quota)
     workers, ps = _parts(market.workers, market.worker_quota), _parts(market.ps, market.ps_quota)
@@ -53,7 +48,7 @@ def batch_sche(
             # what a tenant alone would pay, it would pay to itself
             schedules.append(replace(s, job=int(jobs[s.job]), server=servers[s.server], cost=0.0, is_shared=False))
     schedules.sort(key=lambda s: s.start)
-    return Plan(market, tuple(schedules), np.zeros((tenants, tenants)))
+    return MarketPlan(market, tuple(schedules), np.zeros((tenants, tenants)))
 
 
 def _parts(units: IntArray, quota: IntArray) -> IntArray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from astraea.core.arrays import IntArray
 from astraea.core.compilation import compiled
-from papers.market.model import Market, Plan, Schedule, checked
+from papers.market.model import Market, MarketPlan, Schedule, checked
 
 
 @dataclass
@@ -39,7 +39,7 @@ class State:
         self.used[:, int(s.is_shared), self.market.jobs.tenant[s.job]] += units.sum(axis=1)
 
 
-def gandiva_fair(market: Market) -> Plan:
+def gandiva_fair(market: Market) -> MarketPlan:
     """Run every job by a fair division of GPUs that does not look at placement.
 
     Whenever workers are free, the tenant that holds least for its share is next, with its first job whose gang can
@@ -67,7 +67,7 @@ def _least_held(state: State) -> Schedule | None:
     return None
 
 
-def hived(market: Market) -> Plan:
+def hived(market: Market) -> MarketPlan:
     """Run every job in virtual private clusters; opportunistic jobs, which get idle cells, are `is_shared`.
 
     A tenant's quota is its virtual private cluster. A gang within it is guaranteed: it goes to the fewest servers, or
@@ -136,7 +136,7 @@ def gangs(market: Market) -> IntArray:
     return np.asarray(np.minimum(market.jobs.chunks, most))
 
 
-def _dispatch(market: Market, choose: Callable[[State], Schedule | None]) -> Plan:
+def _dispatch(market: Market, choose: Callable[[State], Schedule | None]) -> MarketPlan:
     """Start jobs whenever some arrived or completed, until `choose` finds none; in an empty cluster it finds one."""
     jobs, state = market.jobs, _empty_cluster(market)
     waiting = state.waiting
@@ -156,7 +156,7 @@ def _dispatch(market: Market, choose: Callable[[State], Schedule | None]) -> Pla
             state.hold(schedule, 1)
             running.append(schedule)
             done.append(schedule)
-    return Plan(market, tuple(done), np.zeros((len(waiting), len(waiting))))
+    return MarketPlan(market, tuple(done), np.zeros((len(waiting), len(waiting))))
 
 
 def _first_that_fits(state: State, tenant: int, room: int, put: Callable[[int], Schedule | None]) -> Schedule | None:

@@ -18,7 +18,7 @@ from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import REFERENCE, look, mark_line
 from papers.market.metrics import revenue_fairness, total_revenue, utilization
-from papers.market.model import Market, Plan
+from papers.market.model import Market, MarketPlan
 from papers.market.policies.astraea.batches import astraea_market
 from papers.market.study.pictures import OURS, factor_text
 from papers.market.study.runs import LEMMA, planner
@@ -37,10 +37,9 @@ TRIED_ROUNDS: Final = (1, 2, 4, 8)
 AS_WRITTEN: Final = 0
 """Stands for the lambda of Lemma 1, with the theta of §4.4."""
 
-
 EXAMPLE: Final = (16.0, 2)
 HERE: Final = (2.0, 1)
-"""theta and lambda of the paper's worked example, and of the figures (`runs.THETA`, `runs.ROUNDS`)."""
+"""theta and lambda of the paper's worked example, and of the figures (`runs.THETA`, `runs.LAMBDA`)."""
 
 
 class Choice(NamedTuple):
@@ -72,7 +71,7 @@ def table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     rows = []
     for trial in range(TRIALS):
         mine = market(trace, scale, trial)
-        plans: list[tuple[str, float, float, Plan]] = [
+        plans: list[tuple[str, float, float, MarketPlan]] = [
             (OURS, 1 + price, rounds, astraea_market(mine, theta=(1 + price, 1 + price), rounds=rounds))
             for price, rounds in product(PRICES, TRIED_ROUNDS)
         ]
@@ -107,8 +106,7 @@ def picture(found: pd.DataFrame) -> Figure:
             mark: dict[str, Any] = PUBLISHED | {"marker": marker, "markersize": 11, "clip_on": False}
             ax.plot(theta - 1, factor * mine[column].mean(), **mark | {"label": name})
         ax.set_xscale("log")
-        ax.set_xticks(PRICES, [f"{price:g}" for price in PRICES])
-        ax.minorticks_off()
+        charts.name_values(ax, PRICES)
         ax.set_xlabel("Maximal price, θ − 1")
         charts.title(ax, text)
     written = found[found["rounds"] == AS_WRITTEN]
@@ -121,8 +119,7 @@ def picture(found: pd.DataFrame) -> Figure:
     axes[1].minorticks_off()
     best = ours.groupby(["price", "rounds"])["revenue"].mean().reset_index().sort_values("revenue").iloc[-1]
     said = f"a maximal price of {best['price']:g} and λ = {best['rounds']:g}"
-    charts.legend(fig, headline=f"Highest revenue: {factor_text(best['revenue'])} thousand with {said}")
-    return fig
+    return charts.legend(fig, headline=f"Highest revenue: {factor_text(best['revenue'])} thousand with {said}")
 
 
 def one_choice(made: Choice) -> Figure:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from astraea.experiments.grid import Grid
 from papers.market.metrics import gains
-from papers.market.model import Market, Plan, Schedule
+from papers.market.model import Market, MarketPlan, Schedule
 from papers.market.study.example import J11, J12, J21, small_market, worked_example
 from papers.market.study.properties import PROPERTIES, counter_examples, interval_gains, planned, reported
 from papers.market.study.tables import MARKET_SCALES
@@ -17,7 +17,7 @@ from papers.scales import at_scale, searches
 from papers.ye2022.characterize import production_grid
 
 
-def paper_plan(market: Market, start: int = 10) -> Plan:
+def paper_plan(market: Market, start: int = 10) -> MarketPlan:
     """The plan of the worked example as §4.2 to §4.4 print it; j21 starts on s2 at 10, or when it is told to.
 
     j12 pays 16, of which §4.3 gives tenant 2 half. j22 runs in a later interval and is left out.
@@ -30,7 +30,7 @@ def paper_plan(market: Market, start: int = 10) -> Plan:
         Schedule(J12, 8, 12, s[2:], np.array([2, 1]), np.array([1, 0]), cost=16.0, is_shared=True),
     )
     income[:, 0] = 8.0
-    return Plan(market, schedules, income)
+    return MarketPlan(market, schedules, income)
 
 
 def two_jobs() -> Market:
@@ -49,7 +49,7 @@ def one_owner() -> Market:
     )  # fmt: skip
 
 
-def finished_early(plan: Plan, market: Market) -> Plan:
+def finished_early(plan: MarketPlan, market: Market) -> MarketPlan:
     """Jobs that were reported too long end when their true work is done."""
     out = []
     for s in plan.schedules:

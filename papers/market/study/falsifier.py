@@ -11,33 +11,31 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import lru_cache, partial
-from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from astraea.experiments.grid import Grid
-from astraea.experiments.run import Call
 from papers.market.metrics import makespan, revenue_fairness, total_revenue
-from papers.market.model import Market, Plan
+from papers.market.model import Market, MarketPlan
 from papers.market.optimum import optimum
 from papers.market.study.example import small_market
-from papers.market.study.properties import ARRIVAL
+from papers.market.study.properties import ARRIVAL, in_words
 from papers.market.study.runs import SCHEDULERS, planner
-from papers.scales import at_scale
-from papers.shrinking import reversal
+from papers.shrinking import reversal_grid, reversal_table
 
 OURS: Final = SCHEDULERS[0]
 OPTIMUM: Final = "optimum"
 
-RIVALS: Final = ("gandiva-fair", "hived", OPTIMUM)
-
 ALLOWED: Final = 0.4
 """Part of the optimum's revenue that may be missed: [Wang2023] §5.2 says that more than 0.6 is earned."""
 
-FIG5: Final = "the market: part of the optimum's revenue that is missed"
 FIG8: Final = "the market: variance of revenue fairness"
+RIVALS: Final = {
+    "gandiva-fair": FIG8, "hived": FIG8, OPTIMUM: "the market: part of the optimum's revenue that is missed",
+}  # fmt: skip
+"""The ordering of each rival."""
 
 SEARCHED: Final = {"small": (20, 1), "paper": (200, 1)}
 """Random markets for each rival, and how many of those that reverse the ordering are shrunk."""
@@ -77,11 +75,7 @@ class Jobs(NamedTuple):
     @property
     def text(self) -> str:
         """The market in words."""
-        jobs = "; ".join(
-            f"j{i + 1} of tenant {j.tenant + 1}, D = {j.chunks}, E = {j.epochs}, worth {j.height} − {j.fall} t"
-            for i, j in enumerate(self.jobs)
-        )
-        return f"{self.tenants} tenants with a server of 2 workers each, all jobs from {ARRIVAL}: {jobs}"
+        return ": ".join(in_words(self.market))
 
 
 def random_jobs(seed: int) -> Jobs:
@@ -126,7 +120,7 @@ def missed(m: Jobs) -> float:
     return 1 - total_revenue(planner(m.market, OURS)(m.market)) / total_revenue(best)
 
 
-def best_plan(m: Jobs) -> Plan | None:
+def best_plan(m: Jobs) -> MarketPlan | None:
     """Return the optimum of the slots until the market's last job ends; None if no servers were found for it."""
     ours = planner(m.market, OURS)(m.market)
     return optimum(m.market, horizon=makespan(ours), known=total_revenue(ours))[1]
@@ -137,25 +131,10 @@ def values(rival: str, m: Jobs) -> tuple[float, float]:
     return (missed(m), ALLOWED) if rival == OPTIMUM else (spread(m, OURS), spread(m, rival))
 
 
-def lead(rival: str, m: Jobs) -> float:
-    """Return by how much the rival's value is lower than the market's."""
-    ours, theirs = values(rival, m)
-    return ours - theirs
-
-
 def reversals(rival: str, instances: int, starts: int) -> pd.DataFrame:
-    """Search the markets of seeds 0 to `instances` - 1.
-
-    One row: counts as of `reversal`, ours and other as of `values` of the smallest reversal, and that market in words
-    and as `instance_of` reads it; NaN without one.
-    """
+    """Search the markets of seeds 0 to `instances` - 1; the row is as of `reversal_table`."""
     drawn = [random_jobs(seed) for seed in range(instances)]
-    counts, small = reversal(drawn, partial(lead, rival), smaller, attrgetter("size"), starts)
-    row: dict[str, Any] = {**counts}
-    if small:
-        row |= dict(zip(("ours", "other"), values(rival, small[0]), strict=True))
-        row |= {"workload": small[0].text, "instance": json.dumps(small[0])}
-    return pd.DataFrame([row]).reindex(columns=[*counts, "ours", "other", "workload", "instance"])
+    return reversal_table(drawn, partial(values, rival), smaller, starts)
 
 
 def instance_of(row: Any) -> Jobs:
@@ -166,5 +145,4 @@ def instance_of(row: Any) -> Jobs:
 
 def falsifier_grid(scale: str = "paper") -> Grid:
     """The search of each rival; columns ordering, rival."""
-    rows = [{"ordering": FIG5 if rival == OPTIMUM else FIG8, "rival": rival} for rival in RIVALS]
-    return Grid.of((Call(reversals, (row["rival"], *at_scale(SEARCHED, scale)), row), row) for row in rows)
+    return reversal_grid(reversals, RIVALS, SEARCHED, scale)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from astraea.plots import charts
 from astraea.plots.style import look, style
-from papers.market.model import Plan
+from papers.market.model import MarketPlan
 from papers.market.study.choices import PRICES, TRIED_ROUNDS, Choice
 from papers.market.study.pictures import OURS, factor_text
 
@@ -26,14 +26,14 @@ def in_words(made: Choice) -> str:
     return f"revenue {factor_text(made.revenue)} thousand, {made.admitted} jobs, variance of revenue fairness {fair}"
 
 
-def waits(plan: Plan) -> pd.DataFrame:
+def waits(plan: MarketPlan) -> pd.DataFrame:
     """List when each job arrived, started and ended [slot], in order of start: columns job, arrival, start, end."""
     arrival = plan.market.jobs.arrival
     rows = [(s.job, int(arrival[s.job]), s.start, s.end) for s in plan.schedules]
     return pd.DataFrame(rows, columns=["job", "arrival", "start", "end"]).sort_values(["start", "end", "job"])
 
 
-def rounds_picture(plan: Plan) -> Figure:
+def rounds_picture(plan: MarketPlan) -> Figure:
     """Draw the wait and the run of each job over rounds of 1, 2, 4, ... slots, on an axis where each is as wide.
 
     With lambda 1: the interval of tau has one round, the slots (tau, 2 tau].
@@ -56,5 +56,4 @@ def rounds_picture(plan: Plan) -> Figure:
         ax.grid(visible=False)
     late = (table["start"] - table["arrival"]).mean()
     charts.title(ax, f"A job waits for a round that is long enough: {late:.0f} h on average")
-    charts.legend(fig)
-    return fig
+    return charts.legend(fig)

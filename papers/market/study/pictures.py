@@ -16,7 +16,7 @@ from astraea.core.units import DAY
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import BEHIND, REFERENCE, log_ticks, look, ordered, style
-from papers.market.readings import HERE, READINGS, SECTION
+from papers.market.workload import HERE, READINGS, SECTION
 
 OURS: Final = "astraea-market"
 
@@ -49,22 +49,13 @@ def prices(steps: pd.DataFrame) -> Figure:
     for theta, color in ((2.0, "#56B4E9"), (6.0, "#0072B2"), (16.0, "#00395A")):
         axes[0].plot(100 * used, theta**used - 1, color=color, label=f"maximal price {theta - 1:g}")
     axes[0].set(xlabel="Workers in use [%]", ylabel="Price for a slot")
-    charts.title(axes[0], "(a) Eq. 8")
     for column, color, line, label in (("worker_price", "#D55E00", "-", "worker"), ("ps_price", "#0072B2", "--", "PS")):
         axes[1].step(range(len(steps)), steps[column], line, where="post", color=color, label=label)
     axes[1].set(xlabel="Jobs asked so far", ylabel="Price")
-    charts.title(axes[1], "(b) a queue of jobs is asked one by one")
+    charts.titles(axes, "(a) Eq. 8", "(b) a queue of jobs is asked one by one")
     for ax in axes:
         ax.legend(frameon=False, fontsize=8)
-    charts.legend(fig, headline="The last free workers cost most", axes=[])
-    return fig
-
-
-def over_ours(frame: pd.DataFrame, column: str, keys: Sequence[str]) -> pd.DataFrame:
-    """Return others' values over Astraea's in the same market; columns `keys`, scheduler, relative."""
-    wide = frame.pivot_table(index=list(keys), columns="scheduler", values=column)
-    ratios = wide.drop(columns=OURS).div(wide[OURS], axis=0)
-    return ratios.melt(ignore_index=False, value_name="relative").dropna().reset_index()
+    return charts.legend(fig, headline="The last free workers cost most", axes=[])
 
 
 def relative_revenue(frame: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
@@ -140,8 +131,7 @@ def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) 
     earned = table[table["reading"] == HERE].groupby("scheduler")["revenue"].sum()
     below = [look(name).label for name in ordered(earned.index) if name != OURS and earned[name] > earned[OURS]]
     said = f"{' and '.join(below)} earn more than Astraea" if below else "Astraea earns more than every rival"
-    charts.legend(fig, headline=f"{said}, {HERE}")
-    return fig
+    return charts.legend(fig, headline=f"{said}, {HERE}")
 
 
 def near_optimum(table: pd.DataFrame, by: str, bound: float) -> Figure:
@@ -166,8 +156,7 @@ def near_optimum(table: pd.DataFrame, by: str, bound: float) -> Figure:
         charts.footnote(fig, f"Optima {SECTION} with {' or '.join(absent)} take too long and are not computed.")
     ours = table[table["scheduler"] == OURS].groupby(["reading", "jobs", "servers"])["ratio"].mean().groupby("reading")
     said = ", ".join(f"{ours.min()[name]:.2f} to {ours.max()[name]:.2f} {name}" for name in READINGS)
-    charts.legend(fig, headline=f"Part of the optimum that Astraea earns: {said}")
-    return fig
+    return charts.legend(fig, headline=f"Part of the optimum that Astraea earns: {said}")
 
 
 def fairness(table: pd.DataFrame) -> Figure:
@@ -200,8 +189,7 @@ def fairness(table: pd.DataFrame) -> Figure:
                     "plans, which have no fairness.")  # fmt: skip
     wide = variances(table).pivot_table(index="trial", columns="scheduler", values="variance")
     most = (wide[OURS] <= wide.min(axis=1)).sum()
-    charts.legend(fig, headline=f"Astraea shares revenue most evenly in {most} of {len(wide)} trials, {HERE}")
-    return fig
+    return charts.legend(fig, headline=f"Astraea shares revenue most evenly in {most} of {len(wide)} trials, {HERE}")
 
 
 def variances(table: pd.DataFrame) -> pd.DataFrame:
@@ -212,7 +200,9 @@ def variances(table: pd.DataFrame) -> pd.DataFrame:
 def _variances(table: pd.DataFrame, ax: Axes) -> None:
     """Draw others' variance over Astraea's in each trial, and write values beyond 8 or undefined ones."""
     variance = variances(table)
-    relative = over_ours(variance, "variance", ["trial"])
+    wide = variance.pivot_table(index="trial", columns="scheduler", values="variance")
+    ratios = wide.drop(columns=OURS).div(wide[OURS], axis=0)
+    relative = ratios.melt(ignore_index=False, value_name="relative").dropna().reset_index()
     charts.dodged(relative, "trial", "relative", by="scheduler", ax=ax, each=False)
     for far in relative[relative["relative"] > 8].itertuples():
         ax.annotate(f"{look(far.scheduler).label}:\n{far.relative:,.0f} ↑", (far.trial, 8), (0, -18), fontsize=7.5,
@@ -263,8 +253,7 @@ def running_time(table: pd.DataFrame, varied: str, bound: float) -> Figure:
     ends = times[times["reading"] == HERE].groupby(varied)["seconds"].mean()
     longer, more = ends.iloc[-1] / ends.iloc[0], ends.index[-1] / ends.index[0]
     text = f"With {more:.2g} times the {varied}, planning takes {longer:.2g} times as long"
-    charts.legend(fig, headline=f"{text}, {HERE}")
-    return fig
+    return charts.legend(fig, headline=f"{text}, {HERE}")
 
 
 def wrong_prices(table: pd.DataFrame) -> Figure:
@@ -287,8 +276,7 @@ def wrong_prices(table: pd.DataFrame) -> Figure:
         charts.title(ax, f"{load} load", f"total {factor_text(revenue[100])} thousand at 100 %{sign}")
     of = change.groupby("percent")["change"].mean()
     said = ", ".join(f"{of[at]:+.3g} at {at:g} %" for at in (of.index[0], of.index[-1]))
-    charts.legend(fig, headline=f"Revenue against the estimated price, thousands: {said}")
-    return fig
+    return charts.legend(fig, headline=f"Revenue against the estimated price, thousands: {said}")
 
 
 def admission(table: pd.DataFrame) -> Figure:
@@ -311,5 +299,4 @@ def admission(table: pd.DataFrame) -> Figure:
     bought = table[table["cost"] > 0].assign(worth=lambda jobs: 100.0 * (jobs["ideal"] > jobs["cost"]))
     shares = bought.groupby("reading")["worth"].mean()
     said = ", ".join(f"{shares[reading]:.4g} % {reading}" for reading in READINGS)
-    charts.legend(fig, headline=f"Jobs on idle resources worth what they cost: {said}")
-    return fig
+    return charts.legend(fig, headline=f"Jobs on idle resources worth what they cost: {said}")

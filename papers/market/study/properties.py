@@ -18,7 +18,7 @@ import pandas as pd
 from astraea.core.arrays import FloatArray
 from papers.market.constraints import violations
 from papers.market.metrics import gains
-from papers.market.model import Market, Plan, Schedule
+from papers.market.model import Market, MarketPlan, Schedule
 from papers.market.policies.astraea.batches import astraea_market, schedule_batch
 from papers.market.policies.astraea.capacity import demand
 from papers.market.policies.batch_sche import batch_sche
@@ -44,7 +44,7 @@ def random_market(seed: int) -> Market:
     return small_market(f"random {seed}", [2] * tenants, [1] * tenants, [(2, 1)] * tenants, **columns)
 
 
-def planned(market: Market, is_own_priced: bool = True) -> Plan:
+def planned(market: Market, is_own_priced: bool = True) -> MarketPlan:
     """Astraea's plan of a small market."""
     return astraea_market(market, theta=THETA, rounds=1, is_own_priced=is_own_priced)
 
@@ -148,16 +148,17 @@ def counter_examples(first: int, last: int) -> pd.DataFrame:
         for name, fails in PROPERTIES.items():
             for is_own_priced in (True, False):
                 if words := fails(market, is_own_priced):
-                    rows.append((name, is_own_priced, *size, f"{_shown(market)}: {words}"))
+                    cluster, jobs = in_words(market)
+                    rows.append((name, is_own_priced, *size, f"{cluster} ({jobs}): {words}"))
     return pd.DataFrame(rows, columns=["property", "is_own_priced", "jobs", "tenants", "seed", "counter_example"])
 
 
-def _shown(market: Market) -> str:
-    """A market in words."""
+def in_words(market: Market) -> tuple[str, str]:
+    """Describe the cluster of a small market, and its jobs."""
     j = market.jobs
     jobs = "; ".join(
         f"{j.job_id[i]} of tenant {j.tenant[i] + 1}, D = {j.chunks[i]}, E = {j.epochs[i]}, worth "
         f"{j.height[i]:g} − {-j.slope[i]:g} t"
         for i in range(len(j))
     )
-    return f"{len(market.worker_quota)} tenants with a server of 2 workers each, all jobs from {ARRIVAL} ({jobs})"
+    return f"{len(market.worker_quota)} tenants with a server of 2 workers each, all jobs from {ARRIVAL}", jobs

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from papers.market.metrics import ideal_revenue, makespan, revenue_fairness, total_revenue, utilization
-from papers.market.model import SLOT, Market, Plan
+from papers.market.model import SLOT, Market, MarketPlan
 from papers.market.optimum import optimum
 from papers.market.policies.astraea.batches import astraea_market
 from papers.market.policies.astraea.capacity import feasible_theta
@@ -26,7 +26,7 @@ from papers.market.policies.fair import gandiva_fair, hived
 from papers.market.study.example import worked_example
 
 THETA: Final = (2.0, 2.0)
-ROUNDS: Final = 1
+LAMBDA: Final = 1
 
 SCHEDULERS: Final = ("astraea-market", "gandiva-fair", "hived", "batch-sche")
 """The four that §5 compares."""
@@ -41,12 +41,12 @@ TIME_LIMIT: Final = 3600.0
 """Time limit of an optimum [s]; no market of the studies takes a minute, so a busy machine changes no result."""
 
 
-def planner(market: Market, scheduler: str, percent: int = 0) -> Callable[[Market], Plan]:
+def planner(market: Market, scheduler: str, percent: int = 0) -> Callable[[Market], MarketPlan]:
     """One of `SCHEDULERS` or `LEMMA`; `percent` scales the theta - 1 of §4.4 [%], 0 stands for `THETA`."""
     theta = feasible_theta(market, percent / 100) if percent else THETA
-    planners: dict[str, Callable[[Market], Plan]] = {
-        "astraea-market": partial(astraea_market, theta=theta, rounds=ROUNDS),
-        "batch-sche": partial(batch_sche, theta=theta, rounds=ROUNDS),
+    planners: dict[str, Callable[[Market], MarketPlan]] = {
+        "astraea-market": partial(astraea_market, theta=theta, rounds=LAMBDA),
+        "batch-sche": partial(batch_sche, theta=theta, rounds=LAMBDA),
         "gandiva-fair": gandiva_fair,
         "hived": hived,
         LEMMA: astraea_market,
@@ -62,7 +62,7 @@ def plan_numbers(market: Market, scheduler: str, percent: int = 0) -> pd.DataFra
     admitted job in order of admission, and each hour until the makespan, but after `HOURS` only the last one, and none
     of `LEMMA`.
     """
-    astraea_market(worked_example(), theta=THETA, rounds=ROUNDS)  # loads compiled functions, which are not measured
+    astraea_market(worked_example(), theta=THETA, rounds=LAMBDA)  # loads compiled functions, which are not measured
     make = planner(market, scheduler, percent)
     began = time.perf_counter()
     plan = make(market)

@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from papers.market.readings import HERE
 from papers.market.study.runs import SCHEDULERS
 from papers.market.study.tables import SETTINGS, TABLE2, plans
+from papers.market.workload import HERE
 
 OURS: Final = SCHEDULERS[0]
 

@@ -2,7 +2,7 @@
 
 Every market is drawn from one trace, by default 600 jobs of 14 tenants on 100 servers; a trial is a seed, which decides
 the stretch of the trace and all that is drawn. `paper` has the paper's 5 trials, `small` 2 of some tens of jobs; how
-many jobs the paper has is not printed. Every table has both readings (`market.readings`) in its first column,
+many jobs the paper has is not printed. Every table has both readings (`market.workload`) in its first column,
 `reading`. The reading "as §5.1 says" lacks BatchSche (`_who`), and Fig 11, because with the theta of §4.4 some jobs
 never fit into an interval. It also lacks convex revenue, of which a plan takes up to a minute. In Figs 5 and 6 it lacks
 the most jobs and the fewest servers, with which the program of the optimum takes minutes.
@@ -22,9 +22,8 @@ import pandas as pd
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Call
 from papers.market.model import Market, Utility
-from papers.market.readings import HERE, SECTION
 from papers.market.study.runs import LEMMA, SCHEDULERS, plan_numbers, ratios
-from papers.market.workload import sample_market
+from papers.market.workload import HERE, SECTION, sample_market
 from papers.scales import at_scale
 from papers.ye2022.evaluation import load_workload
 

@@ -13,11 +13,11 @@ from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.dots import SEED
 from astraea.plots.style import log_ticks, look, ordered, style
-from papers.market.model import SLOT, Plan
-from papers.market.readings import HERE, READINGS
+from papers.market.model import SLOT, MarketPlan
 from papers.market.study import falsifier
 from papers.market.study.pictures import OURS
 from papers.market.study.runs import planner
+from papers.market.workload import HERE, READINGS
 from papers.schedules import Pair, pairs
 
 
@@ -74,8 +74,7 @@ def utilization(used: pd.DataFrame, paper: Mapping[str, float]) -> Figure:
     ends = used[(used["reading"] == HERE) & (used["utilization"] > 0)].groupby(["scheduler", "trial"])["hour"].max()
     first = ends.groupby("scheduler").mean().sort_values()
     said = f"{look(str(first.index[0])).label} after {first.iloc[0]:,.0f} h, Astraea after {first[OURS]:,.0f} h"
-    charts.legend(fig, columns=3, headline=f"Done first ({HERE}): {said}")
-    return fig
+    return charts.legend(fig, columns=3, headline=f"Done first ({HERE}): {said}")
 
 
 def reversals(found: pd.DataFrame) -> Figure:
@@ -97,7 +96,7 @@ def reversals(found: pd.DataFrame) -> Figure:
     return pairs(some, headline, by="tenant", step=SLOT, unit=SLOT, name="slot")
 
 
-def _leases(plan: Plan) -> pd.DataFrame:
+def _leases(plan: MarketPlan) -> pd.DataFrame:
     """A row for each job that runs, as those of the grants of a `Result`."""
     jobs = plan.market.jobs
     rows = [(jobs.job_id[s.job], jobs.tenant[s.job], s.workers.sum(), SLOT * s.start, SLOT * s.end)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
+from astraea.core.units import HOUR
 from papers.themis.agent import Agent
 from papers.themis.apps import DEFAULT_TUNER, MODELS, App, AppTrace
 from papers.themis.arbiter import Arbiter
@@ -38,7 +39,6 @@ EXACT: Final = 1e-9
 
 WORTHWHILE: Final = 0.01
 """Least gain of a lie that counts in whole gangs."""
-
 
 Case = tuple[list[Bid], IntArray]
 """An auction: bids, and the room for their lots."""
@@ -111,13 +111,13 @@ def random_offer(seed: int) -> tuple[Arbiter, list[Agent]]:
     """Two to four apps of one to five jobs that have waited for up to an hour, and two to four machines."""
     rng = np.random.default_rng([seed, 2])
     apps = []
-    for i, arrival in enumerate(np.sort(rng.uniform(0, 3600, rng.integers(2, 5)))):
+    for i, arrival in enumerate(np.sort(rng.uniform(0, HOUR, rng.integers(2, 5)))):
         tuner = DEFAULT_TUNER._replace(longest=int(rng.integers(4, 41)))
         loss = tuple(np.ones(1) for _ in range(rng.integers(1, 6)))  # never read: no job has run
         gang, epoch = int(rng.choice([2, 4])), float(rng.uniform(20, 300))
         apps.append(App(f"app-{i}", float(arrival), str(rng.choice(list(MODELS))), gang, epoch, loss, tuner))
     machines = np.append(4, rng.choice([2, 4], rng.integers(1, 4)))
-    return offer(apps, machines, 3600.0)
+    return offer(apps, machines, HOUR)
 
 
 def gain_in_gangs(seed: int) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import lru_cache, partial
-from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -18,9 +17,7 @@ import pandas as pd
 
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
-from astraea.experiments.run import Call
-from papers.scales import at_scale
-from papers.shrinking import reversal
+from papers.shrinking import reversal_grid, reversal_table
 from papers.themis.apps import App, AppTrace
 from papers.themis.metrics import rho_summary
 from papers.themis.policies import get_policy
@@ -28,10 +25,12 @@ from papers.themis.simulate import simulate
 
 KNOB: Final = "themis, f = 1"
 
-RIVALS: Final = ("tiresias", "optimus", "gandiva-packing", "slaq", KNOB)
-
 FIG9: Final = "Themis: the worst app's finish-time fairness"
-FIG19: Final = "Themis: GPU-time with f = 0 [GPU-h]"
+RIVALS: Final = {
+    **dict.fromkeys(("tiresias", "optimus", "gandiva-packing", "slaq"), FIG9),
+    KNOB: "Themis: GPU-time with f = 0 [GPU-h]",
+}
+"""The ordering of each rival."""
 
 SEARCHED: Final = {"small": (10, 1), "paper": (100, 1)}
 """Random workloads for each rival, and how many of those that reverse the ordering are shrunk."""
@@ -148,25 +147,10 @@ def values(rival: str, w: Explorations) -> tuple[float, float]:
     return measured(w, "max_rho", "themis"), measured(w, "max_rho", rival)
 
 
-def lead(rival: str, w: Explorations) -> float:
-    """Return by how much the value is lower under a rival than under Themis."""
-    ours, theirs = values(rival, w)
-    return ours - theirs
-
-
 def reversals(rival: str, instances: int, starts: int) -> pd.DataFrame:
-    """Search the workloads of seeds 0 to `instances` - 1.
-
-    One row: counts as of `reversal`, ours and other as of `values` of the smallest reversal, and that workload in words
-    and as `instance_of` reads it; NaN without one.
-    """
+    """Search the workloads of seeds 0 to `instances` - 1; the row is as of `reversal_table`."""
     drawn = [random_explorations(seed) for seed in range(instances)]
-    counts, small = reversal(drawn, partial(lead, rival), smaller, attrgetter("size"), starts)
-    row: dict[str, Any] = {**counts}
-    if small:
-        row |= dict(zip(("ours", "other"), values(rival, small[0]), strict=True))
-        row |= {"workload": small[0].text, "instance": json.dumps(small[0])}
-    return pd.DataFrame([row]).reindex(columns=[*counts, "ours", "other", "workload", "instance"])
+    return reversal_table(drawn, partial(values, rival), smaller, starts)
 
 
 def instance_of(row: Any) -> Explorations:
@@ -177,5 +161,4 @@ def instance_of(row: Any) -> Explorations:
 
 def falsifier_grid(scale: str = "paper") -> Grid:
     """The search of each rival; columns ordering, rival."""
-    rows = [{"ordering": FIG19 if rival == KNOB else FIG9, "rival": rival} for rival in RIVALS]
-    return Grid.of((Call(reversals, (row["rival"], *at_scale(SEARCHED, scale)), row), row) for row in rows)
+    return reversal_grid(reversals, RIVALS, SEARCHED, scale)

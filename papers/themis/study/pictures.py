@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from astraea.core.metrics import SHARING_LOSS
@@ -47,16 +46,15 @@ def one_app(app: App, losses: pd.DataFrame, held: pd.DataFrame) -> Figure:
                 label = "" if k else f"ends in rung {rung}"
                 axes[0].plot(part["epoch"], part["loss"], color=color, linewidth=0.9, label=label)
         axes[0].set_xscale("log", base=2)
-        name_values(axes[0], [2**k for k in range(int(np.log2(losses["epoch"].max())) + 1)])
+        charts.name_values(axes[0], [2**k for k in range(int(np.log2(losses["epoch"].max())) + 1)])
         axes[0].set(xlabel="Epoch", ylabel="Loss")
         charts.timeseries(held, "held", by="kind", ax=axes[1])
         axes[1].set_ylabel("GPUs that it holds")
         for ax in axes:
             ax.legend(frameon=False, fontsize=7.5)
-    charts.title(axes[0], f"(a) {len(app.loss)} jobs of {app.name}, gangs of {app.gang}, {app.model}")
-    charts.title(axes[1], "(b) under Themis")
-    charts.legend(fig, headline="Poor jobs of an app end early and leave their GPUs", axes=[])
-    return fig
+    jobs = f"{len(app.loss)} jobs of {app.name}, gangs of {app.gang}, {app.model}"
+    charts.titles(axes, f"(a) {jobs}", "(b) under Themis")
+    return charts.legend(fig, headline="Poor jobs of an app end early and leave their GPUs", axes=[])
 
 
 def estimates(foresight: pd.DataFrame, errors: pd.DataFrame, bound: float) -> Figure:
@@ -66,7 +64,7 @@ def estimates(foresight: pd.DataFrame, errors: pd.DataFrame, bound: float) -> Fi
         for column, text, line in (("median", "median", "o-"), ("worst_tenth", "exceeded by a tenth", "s--")):
             axes[0].plot(foresight["epochs"], 100 * np.expm1(foresight[column]), line, color="#5E3C99", label=text)
         axes[0].set_xscale("log", base=2)
-        name_values(axes[0], foresight["epochs"].tolist())
+        charts.name_values(axes[0], foresight["epochs"].tolist())
         axes[0].set(xlabel="Epochs seen", ylabel="Estimated length off by [%]")
         axes[0].set_ylim(bottom=0)
         charts.lines(errors, "error", "max_rho", by="scheduler", ax=axes[1], each=True, bold=SUBJECT)
@@ -79,8 +77,7 @@ def estimates(foresight: pd.DataFrame, errors: pd.DataFrame, bound: float) -> Fi
     charts.title(axes[1], "(b) the worst app, if estimates are wrong")
     ends = errors[errors["scheduler"] == SUBJECT].groupby("error")["max_rho"].mean()
     change = f"{ends.iloc[0]:.2f} to {ends.iloc[-1]:.2f} with errors of {100 * ends.index[-1]:.0f} %"
-    charts.legend(fig, headline=f"Themis' worst app goes from ρ = {change}", axes=[])
-    return fig
+    return charts.legend(fig, headline=f"Themis' worst app goes from ρ = {change}", axes=[])
 
 
 def auction(example: pd.DataFrame) -> Figure:
@@ -103,8 +100,7 @@ def auction(example: pd.DataFrame) -> Figure:
         ax.set_ylabel("Value $V = 1/\\rho$")
     prizes = example[example["won"].astype(bool)].set_index("app")
     gangs = (prizes["local"] + prizes["spread"]).to_dict()
-    charts.legend(fig, headline=f"Gangs won: {', '.join(f'{app} {number:g}' for app, number in gangs.items())}")
-    return fig
+    return charts.legend(fig, headline=f"Gangs won: {', '.join(f'{app} {number:g}' for app, number in gangs.items())}")
 
 
 def comparison(apps: pd.DataFrame, summary: pd.DataFrame, bound: float) -> Figure:
@@ -114,7 +110,7 @@ def comparison(apps: pd.DataFrame, summary: pd.DataFrame, bound: float) -> Figur
     charts.cdf(points, "finish_time_fairness", by="scheduler", ax=axes[0], log=True, bold=SUBJECT)
     charts.named_line(axes[0], 1.0, "1/N of the cluster")
     low, high = apps["finish_time_fairness"].min(), apps["finish_time_fairness"].max()
-    name_values(axes[0], [m for m in (0.3, 0.5, 1, 2, 5, 10) if low < m < high])
+    charts.name_values(axes[0], [m for m in (0.3, 0.5, 1, 2, 5, 10) if low < m < high])
     axes[0].set_ylabel("Apps [%]")
     charts.title(axes[0], "(a) all apps")
     names = charts.ordered(summary["scheduler"])
@@ -128,14 +124,8 @@ def comparison(apps: pd.DataFrame, summary: pd.DataFrame, bound: float) -> Figur
     means = summary.groupby("scheduler")[["max_rho", "relative_gpu_time"]].mean()
     best = means.sort_values("max_rho").iloc[0]
     cost = f"for {100 * best['relative_gpu_time'] - 100:.0f} % more GPU-time than at best"
-    charts.legend(fig, headline=f"{look(str(best.name)).label} has the lowest worst ρ, {best['max_rho']:.2f}, {cost}")
-    return fig
-
-
-def name_values(ax: Axes, marks: list[float], *, vertical: bool = False) -> None:
-    """Label some values of a logarithmic axis, and no others."""
-    (ax.set_yticks if vertical else ax.set_xticks)(marks, [f"{mark:g}" for mark in marks])
-    ax.minorticks_off()
+    headline = f"{look(str(best.name)).label} has the lowest worst ρ, {best['max_rho']:.2f}, {cost}"
+    return charts.legend(fig, headline=headline)
 
 
 def knob_and_lease(knob: pd.DataFrame, lease: pd.DataFrame, bound: float, good_f: float) -> Figure:
@@ -160,8 +150,7 @@ def knob_and_lease(knob: pd.DataFrame, lease: pd.DataFrame, bound: float, good_f
     of_f = knob.groupby("f")[["max_rho", "relative_gpu_time"]].mean().iloc[[0, -1]]
     costs = [f"{100 * time - 100:.0f} %" for time in of_f["relative_gpu_time"]]
     rhos = " to ".join(f"{rho:.2f}" for rho in of_f["max_rho"])
-    charts.legend(fig, headline=f"From f = 0 to 1: worst ρ {rhos}, additional GPU-time {' to '.join(costs)}")
-    return fig
+    return charts.legend(fig, headline=f"From f = 0 to 1: worst ρ {rhos}, additional GPU-time {' to '.join(costs)}")
 
 
 LARGE: Final = ("optimus", "gandiva-packing", "slaq")
@@ -182,7 +171,7 @@ def contention(table: pd.DataFrame, bound: float) -> Figure:
         charts.lines(part, "contention", y, by="scheduler", ax=ax, bold=SUBJECT)
         charts.title(ax, text)
         ax.set_xscale("log", base=2)
-        name_values(ax, sorted(table["contention"].unique()))
+        charts.name_values(ax, sorted(table["contention"].unique()))
     for ax in axes[:2]:
         ax.set_ylim(bottom=1)
         charts.named_line(ax, bound, f"paper: {bound:g}", vertical=False)
@@ -193,8 +182,7 @@ def contention(table: pd.DataFrame, bound: float) -> Figure:
     scarce = table[table["contention"] == table["contention"].max()].groupby("scheduler")["max_rho"].mean()
     ends = [f"{scarce[name]:.3g} ({look(str(name)).label})" for name in (scarce.idxmin(), scarce.idxmax())]
     top = f"Worst ρ at a contention of {table['contention'].max():g}"
-    charts.legend(fig, columns=4, headline=f"{top}: {' to '.join(ends)}")
-    return fig
+    return charts.legend(fig, columns=4, headline=f"{top}: {' to '.join(ends)}")
 
 
 VARIANTS: Final = {"nothing is worth little": "losing is rated as a long wait"}
@@ -213,8 +201,7 @@ def variants(table: pd.DataFrame, bound: float) -> Figure:
         charts.title(ax, f"contention {load:g}")
     plain = table[table["variant"] == "as it is"].groupby(["contention", "f"])["max_rho"].mean()
     best = [f"{plain[load].idxmin():g} at contention {load:g}" for load in loads]
-    charts.legend(fig, headline=f"The worst app is best off with f = {' and '.join(best)}")
-    return fig
+    return charts.legend(fig, headline=f"The worst app is best off with f = {' and '.join(best)}")
 
 
 def lies(table: pd.DataFrame) -> Figure:
@@ -234,8 +221,7 @@ def lies(table: pd.DataFrame) -> Figure:
     charts.title(axes[1], "(b) everybody else, on average")
     gains = 100 * table.groupby(table["f"].isna())["jct"].mean() - 100
     change = f"by {gains[False]:+.0f} % under Themis, by {gains[True]:+.0f} % under the strawman"
-    charts.legend(fig, headline=f"A larger reported ρ changes the liar's JCT {change}")
-    return fig
+    return charts.legend(fig, headline=f"A larger reported ρ changes the liar's JCT {change}")
 
 
 def two_ideas(apps: pd.DataFrame) -> Figure:
@@ -253,14 +239,14 @@ def two_ideas(apps: pd.DataFrame) -> Figure:
             ax.set_xscale("log", base=2)
             ax.set_yscale("log", base=2)
             ax.set(xlim=(0.5, 6), ylim=(0.22, 2.3), xlabel="GPU-time had / owed (LTGF)")
-            name_values(ax, [0.5, 1, 2, 4])
-            name_values(ax, [0.25, 0.5, 1, 2], vertical=True)
+            charts.name_values(ax, [0.5, 1, 2, 4])
+            charts.name_values(ax, [0.25, 0.5, 1, 2], vertical=True)
             charts.title(ax, LOOKS[scheduler].label)
     axes[0].set_ylabel("$T_{shared}$ / $T_{isolated}$")
     rows = apps[apps["scheduler"] == SUBJECT]
     late, short = (100 * float(x.mean()) for x in (rows["finish_time_fairness"] > LATE, rows["rho_job"] < SHARING_LOSS))
-    charts.legend(fig, columns=3, headline=f"Under Themis {late:.0f} % of apps are late, {short:.0f} % lack GPU-time")
-    return fig
+    headline = f"Under Themis {late:.0f} % of apps are late, {short:.0f} % lack GPU-time"
+    return charts.legend(fig, columns=3, headline=headline)
 
 
 def reversals(found: pd.DataFrame) -> Figure:
@@ -273,7 +259,7 @@ def reversals(found: pd.DataFrame) -> Figure:
         names = ("Themis, f = 0", "Themis, f = 1") if is_knob else ("Themis", look(row.rival).label)
         values = [f"{x:.4g} GPU-h" if is_knob else f"worst ratio {x:.3g}" for x in (row.ours, row.other)]
         titles = [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
-        grants = [g.assign(kind="start") for run in runs if (g := falsifier.run(w, *run).grants) is not None]
+        grants = [falsifier.run(w, *run).log.assign(kind="start") for run in runs]
         text = f"{w.text}. The ordering is reversed in {row.behind} of {row.instances} random workloads."
         some.append(Pair(titles, grants, sum(w.machines), text))
     return pairs(some, "Small workloads that reverse what Themis is said to do", by="job_id", step=falsifier.LEASE)

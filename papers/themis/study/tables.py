@@ -242,8 +242,7 @@ def loss_table(app: App) -> pd.DataFrame:
 
 def held_table(workload: AppTrace, result: Result, app: str) -> pd.DataFrame:
     """Return the GPUs that an app holds, in all and on one machine (kind), a row for every change (time [s], held)."""
-    assert result.grants is not None
-    mine = result.grants[result.grants["job_id"] == app]
+    mine = result.log[result.log["job_id"] == app]
     arrival = next(a.arrival for a in workload.apps if a.name == app)
     parts = []
     for kind, leases in (("in all", mine), ("on one machine", mine[mine["is_local"]])):

@@ -109,8 +109,7 @@ def overheads(repetitions: Sequence[Repetition]) -> pd.DataFrame:
         held = float(((runs["stop"].fillna(runs["over"]) - runs["granted"]) * runs["gpus"]).sum())
         jobs = runs.drop_duplicates("job")
         work = float((jobs["service"] * jobs["gpus"]).sum())
-        assert would.grants is not None
-        simulated_held = float(((would.grants["end"] - would.grants["start"]) * would.grants["demand"]).sum())
+        simulated_held = float(((would.log["end"] - would.log["start"]) * would.log["demand"]).sum())
         rows.append({
             "repetition": one.seed, **lasts._asdict(), "longest": (runs["start"] - runs["granted"]).max(),
             "stops": int((runs["outcome"] == "not renewed").sum()), "renewals": int(runs["renewals"].sum()),
@@ -152,8 +151,8 @@ def beside(granted: pd.DataFrame, table: pd.DataFrame) -> Figure:
     for ax, text, column, form in ((axes[1], "(b) completion times", "jct", "{:.0f} s"),
                                    (axes[2], "(c) sharing loss", "loss", "{:.0f} %")):  # fmt: skip
         charts.title(ax, text, f"ASTRAEA {form}, Slurm {form}".format(*means[column][list(SYSTEMS)]))
-    charts.legend(fig, columns=2, headline=f"Real and simulated leases have {100 * ordered:.0f} % of pairs in order")
-    return fig
+    headline = f"Real and simulated leases have {100 * ordered:.0f} % of pairs in order"
+    return charts.legend(fig, columns=2, headline=headline)
 
 
 def _pairs(ax: Axes, table: pd.DataFrame, column: str, factor: float, label: str) -> None:

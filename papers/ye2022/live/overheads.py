@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 
 from astraea.cluster.settings import Settings
 from astraea.experiments.grid import Grid
-from astraea.experiments.lease_term import FIGURES
 from astraea.experiments.run import Run
 from astraea.plots import charts
 from astraea.plots.style import name_axis
 from papers.ye2022.evaluation import LEASE_TERMS, few_seeds, workloads
+from papers.ye2022.lease_term import over_terms
 from papers.ye2022.readings import ASTRAEA
 
 TRACE: Final = "venus"
@@ -55,23 +55,18 @@ def overheads_grid(measured: pd.DataFrame, scale: str = "paper") -> Grid:
             {"overheads": name, "seed": seed, "lease_term": term},
         )
         for name, settings in cases.items()
-        for seed, jobs, cluster in workloads(TRACE, scale, few_seeds(TRACE, scale, usual=2, large=1))
+        for seed, jobs, cluster in workloads(TRACE, scale, few_seeds(TRACE, scale))
         for term in LEASE_TERMS
     )
 
 
 def overheads_picture(table: pd.DataFrame) -> Figure:
-    """`FIGURES` over the lease term from the table of `overheads_grid`: a panel for each, a line for each case."""
+    """`lease_term.over_terms` of the table of `overheads_grid`: a panel for each, a line for each case."""
     fig, axes = charts.panels(columns=3, width=2.33, height=2.9)
-    for ax, column, text in zip(axes, FIGURES, ("(a) efficiency", "(b) cost", "(c) fairness of jobs"), strict=True):
-        charts.lines(table, "lease_term", column, by="overheads", ax=ax, log=True)
-        charts.title(ax, text)
-        ax.set_xticks([term for term in LEASE_TERMS if term not in (900, 1200)])
-    axes[1].set_yscale("log")
-    axes[1].set_ylim(0.8 * table["overhead_share"].min(), 1.4 * table["overhead_share"].max())
+    over_terms(table, "overheads", axes)
     name_axis(axes[1].yaxis, "overhead_share", log=True)
     axes[1].set_ylabel("Overhead [% of JCT]\n(log scale)")
     best = table.pivot_table("average_jct", "overheads", "lease_term").idxmin(axis=1) / 60
     ends = f"{best.min():g}" if best.min() == best.max() else f"{best.min():g} to {best.max():g}"
-    charts.legend(fig, columns=3, headline=f"The lease term of the lowest JCT is {ends} min, whichever overheads")
-    return fig
+    headline = f"The lease term of the lowest JCT is {ends} min, whichever overheads"
+    return charts.legend(fig, columns=3, headline=headline)

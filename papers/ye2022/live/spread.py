@@ -15,11 +15,11 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.metrics import average_jct, sharing_loss
+from astraea.core.text import listed
 from astraea.plots import charts
 from astraea.traces.trace import Trace
 from papers.ye2022.live.compared import SYSTEMS
 from papers.ye2022.live.tables import CLUSTER, HALF_LIFE, INTERVAL, LEASE, PASS, SHARES
-from papers.ye2022.messages import joined
 
 SPREADS: Final = (0.0, 0.6, 1.2, 1.8, 2.4)  # standard deviation of log service; 0.6 in the experiment
 SEEDS: Final = 20
@@ -72,6 +72,5 @@ def spread_picture(table: pd.DataFrame) -> Figure:
         ax.set_ylim(bottom=0)
     charts.title(axes[0], "(a) completion times")
     charts.title(axes[1], "(b) sharing loss")
-    found = f"ASTRAEA has the lower JCT at {joined(f'{at:g}' for at in sooner) if len(sooner) else 'no spread'}"
-    charts.legend(fig, columns=2, headline=found)
-    return fig
+    found = f"ASTRAEA has the lower JCT at {listed(f'{at:g}' for at in sooner) if len(sooner) else 'no spread'}"
+    return charts.legend(fig, columns=2, headline=found)

@@ -234,8 +234,7 @@ def simulated(
 def worked(repetition: Repetition, simulation: Result) -> Result:
     """The simulation by the yardstick of the measurement: a run counts from its first second of work, not its grant."""
     lasts, trace = delays(repetition), trace_of(repetition)
-    assert simulation.grants is not None
-    leases = simulation.grants.assign(run=_runs_of(simulation.grants))
+    leases = simulation.log.assign(run=_runs_of(simulation.log))
     runs = leases.groupby(["job_id", "run"], as_index=False).agg(start=("start", "first"), end=("end", "last"))
     start = runs["start"] + np.where(runs["run"] == 1, lasts.first, lasts.again)
     recorded = runs.assign(start=np.minimum(start, runs["end"]))[["job_id", "start", "end"]]
@@ -250,8 +249,7 @@ def _runs_of(leases: pd.DataFrame) -> pd.Series:
 def grants(repetition: Repetition, simulation: Result) -> pd.DataFrame:
     """Every grant to a job that waited, measured and simulated [s], NaN where a job was not granted GPUs that often."""
     when = "granted" if repetition.system == "astraea" else "slurm_start"
-    assert simulation.grants is not None
-    starts = simulation.grants[simulation.grants["kind"] != "renewal"]
+    starts = simulation.log[simulation.log["kind"] != "renewal"]
     other = pd.DataFrame({"job": starts["job_id"], "run": _runs_of(starts), "simulated": starts["start"]})
     found = repetition.runs[["job", "run", when]].rename(columns={when: "measured"}).merge(other, "outer")
     jobs = repetition.runs.drop_duplicates("job")[["job", "tenant", "gpus"]]

@@ -1,8 +1,9 @@
-"""The notice and SIGTERM, sent as Slurm sends them: to every process of a step, helpers among them."""
+"""The notice and SIGTERM, sent as Slurm sends them: to every process of a step, helpers among them; and kills."""
 
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
 import subprocess
@@ -250,3 +251,37 @@ def test_ranks_that_restored_different_saves_are_an_error(tmp_path: Path) -> Non
     with ExitStack() as stack:
         for rank in [stack.enter_context(rank) for rank in ranks("uneven", tmp_path)]:
             read_until(rank, "ranks have done 1 to 2 steps")
+
+
+SAVING = """
+from astraea.checkpoint import checkpointed
+state = {"value": 0, "content": b""}
+with checkpointed(state, 0, "saves") as saves:
+    assert state["content"] == state["value"].to_bytes(8, "big") * 100_000 * (state["value"] > 0)
+    print("restored", saves.done, state["value"])
+    for step in saves.steps(10_000):
+        state["value"] += 1
+        state["content"] = state["value"].to_bytes(8, "big") * 100_000
+        print("begins", step + 1)
+"""
+
+
+def test_a_kill_at_any_moment_of_saving(tmp_path: Path) -> None:
+    """Step n has begun, so n - 1 is saved; n may be."""
+    moments, done, unfinished, kills = random.Random(1), 0, 0, 0
+    while kills < 10 or done <= 10 or unfinished == 0:  # until saves were interrupted too
+        kills += 1
+        assert kills < 500
+        with process("-c", SAVING, cwd=tmp_path) as started:
+            text = read_until(started, "restored")
+            number, value = map(int, text.split()[1:])
+            assert number == value
+            assert done == 0 or number in (done - 1, done)
+            read_until(started, "begins")
+            time.sleep(moments.uniform(0, 0.05))
+            started.kill()
+            assert started.stdout is not None
+            lines = [line for line in started.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
+        done = int(lines[-1].split()[1]) if lines else number + 1
+        unfinished += any((tmp_path / "saves").glob("unfinished-*"))
+        assert len(list((tmp_path / "saves").glob("step-*"))) <= 3

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +13,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from places import ROOT
-from processes import ASTRAEA, run, started, wait_until
+from processes import ASTRAEA, started, wait_until
 from tiny_trace import TINY, command
 
 import astraea
@@ -233,36 +232,6 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
         assert "Usage: astraea" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("argv", "heavy"),
-    [
-        (["--help"], ("numpy", "pandas", "numba", "matplotlib", "sklearn", "scipy", "joblib")),
-        (["policies"], ("pandas", "matplotlib", "sklearn", "scipy.linalg", "joblib")),
-    ],
-)
-def test_a_command_imports_no_more_than_it_needs(argv: list[str], heavy: tuple[str, ...]) -> None:
-    code = f"import sys; from astraea.cli.main import main; assert main({argv}) == 0; print(*sys.modules, sep='\\n')"
-    loaded = run(sys.executable, "-c", code, cwd=ROOT).stdout.split("\n")
-    assert "astraea.cli.main" in loaded
-    assert [name for name in heavy if name in loaded] == []
-
-
-SHOW = """
-from astraea.cli.main import main
-for line in ("--help", "policies", "policies --json", "simulate --help", "live --help", "data --help"):
-    main(line.split())
-"""
-
-
-@pytest.mark.exhaustive
-def test_help_and_policies_are_the_same_without_docstrings() -> None:
-    """Python drops docstrings and assertions under ``-OO``."""
-    bare, whole = (run(sys.executable, *options, "-c", SHOW) for options in (["-OO"], []))
-    assert "s, length of a lease" in bare.stdout
-    assert "Download workloads, or list what can be downloaded." in bare.stdout
-    assert (bare.stdout, bare.stderr) == (whole.stdout, "")
-
-
 def all_are_ready(process: subprocess.Popen[str], cache: Path) -> bool:
     """True if something is computed and no worker is just starting; Ctrl-C ends a starting one with a traceback."""
     states = []
@@ -293,12 +262,3 @@ def test_a_real_interrupt_ends_in_one_sentence(tiny: Path) -> None:
     kept = list(cache.iterdir())
     assert len(kept) >= 5
     assert all(path.suffix == ".zip" and read_entry(cache, path.stem) is not None for path in kept)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="pipes close quietly only on POSIX systems")
-def test_a_reader_that_has_enough_is_no_error() -> None:
-    with started(*ASTRAEA, "policies", cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.close()
-        assert process.stderr is not None
-        assert (process.stderr.read(), process.wait()) == ("", 0)

@@ -60,8 +60,7 @@ def test_the_job_behind_one_that_ends_is_a_round_late() -> None:
     mended, flawed = (simulated(rows, 3, "astraea-released", settings=s) for s in (FREE, FLAWED))
     assert mended.jobs["first_start_time"].tolist() == [0, 0, 0, 30, 30, 30]
     assert flawed.jobs["first_start_time"].tolist() == [0, 0, 0, 30, 30, 40]
-    assert flawed.grants is not None
-    held = flawed.grants.set_index("job_id")
+    held = flawed.log.set_index("job_id")
     assert (held["end"]["a1"], flawed.jobs.set_index("job_id")["end_time"]["a1"]) == (40, 30)  # GPUs a round longer
 
 

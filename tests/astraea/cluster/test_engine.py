@@ -49,8 +49,7 @@ def test_a_job_that_executes_for_no_time_has_no_slowdown() -> None:
 def test_overheads_are_charged_as_time_and_never_as_progress() -> None:
     # two jobs of 100 s take turns on one GPU in leases of 60 s: checkpoint 5 s, restart 20 s
     result = simulated(jobs("a0 1 0 100", "a1 1 0 100"), 1, "astraea", settings=Settings(), lease_term=60)
-    assert result.grants is not None
-    assert list(result.grants[["job_id", "start", "end", "kind"]].itertuples(index=False, name=None)) == [
+    assert list(result.log[["job_id", "start", "end", "kind"]].itertuples(index=False, name=None)) == [
         ("a0", 0, 60, "start"),  # 55 s of service
         ("a1", 60, 120, "start"),
         ("a0", 120, 180, "restart"),  # 35 s: 90 s done

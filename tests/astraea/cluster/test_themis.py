@@ -155,6 +155,5 @@ def test_who_gets_what_is_left(
     """Leases that begin at a time, with their nodes, where the single worst bids."""
     settings = Settings(checkpoint_overhead=0)
     result = simulated(jobs(*rows), cluster, "themis", settings=settings, **{"lease_term": 60, "f": 1} | options)
-    assert result.grants is not None
-    begin = result.grants[result.grants["start"] == time].sort_values("job_id")
+    begin = result.log[result.log["start"] == time].sort_values("job_id")
     assert [f"{g.job_id} {g.kind} {g.nodes}" for g in begin.itertuples()] == expected

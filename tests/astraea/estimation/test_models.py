@@ -135,7 +135,7 @@ def test_the_constant_is_the_history() -> None:
 @pytest.mark.parametrize("name", ["history", "gradient-boosting"])
 def test_habits_are_learned(name: str) -> None:
     trace = busy()
-    table = accuracy({"it": estimate(trace, name)}, trace.duration).set_index("measure")["value"]
+    table = accuracy({"it": estimate(trace, name)}, trace.duration).loc["it"]
     assert table["log-MAE"] < 0.3  # durations spread over e^1.2 around their median, and e^0.24 within a habit
     assert 65 < table["coverage"] < 92
 
@@ -200,7 +200,7 @@ def test_an_estimate_goes_through_its_quantiles() -> None:
 
 def test_accuracy_by_hand() -> None:
     e = around([100] * 4, 2.0)
-    table = accuracy({"it": e}, np.array([100.0, 200.0, 400.0, 25.0])).set_index("measure")["value"]
+    table = accuracy({"it": e}, np.array([100.0, 200.0, 400.0, 25.0])).loc["it"]
     assert table["median APE"] == pytest.approx((50 + 75) / 2)
     assert table["mean APE"] == pytest.approx((0 + 50 + 75 + 300) / 4)
     assert table["log-MAE"] == pytest.approx(np.log(2) * (0 + 1 + 2 + 2) / 4)
@@ -222,7 +222,7 @@ def test_error_table_by_hand() -> None:
     table = error_table({"true": around([10, 100, 1000, 10_000]), "same": around([50] * 4),
                          "back": around([10_000, 1000, 100, 10])}, trace)  # fmt: skip
     assert table.index.tolist() == ["true", "same", "back"]
-    known = accuracy({"back": around([10_000, 1000, 100, 10])}, trace.duration).set_index("measure")["value"]
+    known = accuracy({"back": around([10_000, 1000, 100, 10])}, trace.duration).loc["back"]
     assert table.loc["back", list(known.index)].tolist() == pytest.approx(known.tolist())
     # GPU-times 10, 400, 2,000, 10,000; a constant ranks 1, 4, 2 and 1 GPUs: 1.5, 4, 3, 1.5
     assert table["rank correlation"].tolist() == pytest.approx(

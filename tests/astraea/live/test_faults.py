@@ -17,10 +17,7 @@ from processes import run
 
 from astraea.live.partition import LATE_ENDS
 
-pytestmark = [
-    pytest.mark.slurm,
-    pytest.mark.parametrize("time_around", range(int(os.environ.get("REPEAT", "1")))),
-]
+pytestmark = [pytest.mark.slurm, pytest.mark.parametrize("time_around", range(int(os.environ.get("REPEAT", "1"))))]
 Make = Callable[..., Site]
 
 

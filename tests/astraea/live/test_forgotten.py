@@ -1,4 +1,4 @@
-"""A killed slurmctld forgets ends, starts and orders to requeue."""
+"""A killed slurmctld forgets ends, starts and orders to requeue; a take-over counts as a start."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from astraea.live.answers import Job, Run
 from astraea.live.ledger import Ledger
 from astraea.live.partition import LATE_ENDS, Snapshot
 from astraea.live.rounds import HOLD, RELEASE, REQUEUE, RoundResult, Rounds
+from astraea.live.slurm import Slurm
 
 FRESH = replace(CONFIG, history=0)
 
@@ -112,3 +113,15 @@ def test_a_stop_that_slurmctld_has_forgotten_is_charged_as_the_accounting_says(i
     for second in (110, 120):
         assert actions(at(r, second, ghost, *waits, booted=105)) == [(REQUEUE, "1")]
     assert r.accounts.view.tenant.attained[0] == 8 * (102 if is_known else 120)
+
+
+def test_a_take_over_counts_as_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "BOOT_TIME = 1000\n\nSlurmctld(primary) at one is {}\nSlurmctld(backup) at two is UP\n"
+    slurm, clock = Slurm("gpu"), iter((2000.0, 3000.0))
+    monkeypatch.setattr("astraea.live.slurm.time.time", lambda: next(clock))
+    found = []
+    for state in ("UP", "UP", "DOWN", "DOWN", "UP"):
+        said = lines.format(state)
+        monkeypatch.setattr(slurm, "_run", lambda *_, said=said, **__: said)
+        found.append(slurm.boot())
+    assert found == [1000, 1000, 2000, 2000, 3000]

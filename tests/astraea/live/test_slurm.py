@@ -292,15 +292,3 @@ def test_what_has_another_form_is_read_or_refused(
             said.append(str(err))
     assert all(text.startswith(program) or "has no GPUs" in text for text in said)
     assert len(answers) / 10 < len(said) < len(answers) * 0.9, len(said) / len(answers)
-
-
-def test_a_take_over_counts_as_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = "BOOT_TIME = 1000\n\nSlurmctld(primary) at one is {}\nSlurmctld(backup) at two is UP\n"
-    slurm, clock = Slurm("gpu"), iter((2000.0, 3000.0))
-    monkeypatch.setattr("astraea.live.slurm.time.time", lambda: next(clock))
-    found = []
-    for state in ("UP", "UP", "DOWN", "DOWN", "UP"):
-        said = lines.format(state)
-        monkeypatch.setattr(slurm, "_run", lambda *_, said=said, **__: said)
-        found.append(slurm.boot())
-    assert found == [1000, 1000, 2000, 2000, 3000]

@@ -87,9 +87,7 @@ def test_a_user_changes_nothing_that_is_not_theirs(site: Make, user: Act) -> Non
     assert "Traceback" not in here.log
 
 
-def test_an_interactive_job_is_never_stopped_and_can_be_refused(
-    site: Make, user: Act, real_slurm: RealSlurm
-) -> None:
+def test_an_interactive_job_is_never_stopped_and_can_be_refused(site: Make, user: Act, real_slurm: RealSlurm) -> None:
     here = site()
     here.start()
     with started(

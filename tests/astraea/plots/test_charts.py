@@ -19,7 +19,7 @@ from astraea.plots.areas import gpu_rows
 from astraea.plots.files import VARIABLE
 from astraea.plots.statistics import compared
 from astraea.plots.style import LOOKS
-from papers.ye2022.readings import SCHEDULERS
+from papers.ye2022.readings import COMPARED, PAPERS
 
 matplotlib.use("Agg")
 
@@ -219,12 +219,13 @@ def test_one_seed_is_drawn_once() -> None:
 def test_the_picture_has_the_exact_colours_of_the_drawing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "svg")
     fig, ax = charts.panels()
-    frame = pd.DataFrame({"scheduler": SCHEDULERS, "average_jct": np.linspace(1e4, 2e4, len(SCHEDULERS))})
+    names = [scheduler.name for scheduler in COMPARED[PAPERS]]
+    frame = pd.DataFrame({"scheduler": names, "average_jct": np.linspace(1e4, 2e4, len(names))})
     charts.by_scheduler(frame, "average_jct", ax)
     charts.save(fig, "fig99", "venus", tmp_path, frame)
     drawn = (tmp_path / "fig99_venus.svg").read_text().lower()
     pixels = np.unique(plt.imread(tmp_path / "fig99_venus.png").reshape(-1, 4)[:, :3], axis=0)
-    for name in SCHEDULERS:
+    for name in names:
         color = LOOKS[name].color
         assert color.lower() in drawn
         wanted = np.array(matplotlib.colors.to_rgb(color))

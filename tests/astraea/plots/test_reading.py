@@ -11,7 +11,7 @@ from matplotlib import pyplot as plt
 
 from astraea.plots import charts
 from astraea.plots.style import LOOKS, WORDS, few_ticks, name_axis
-from papers.ye2022.readings import SCHEDULERS
+from papers.ye2022.readings import COMPARED, PAPERS
 
 matplotlib.use("Agg")
 
@@ -23,7 +23,7 @@ def closed() -> Iterator[None]:
 
 
 def test_schedulers_differ_in_print_and_units_are_clear() -> None:
-    schedulers = [LOOKS[s] for s in SCHEDULERS]
+    schedulers = [LOOKS[s.name] for s in COMPARED[PAPERS]]
     for kind in ("color", "marker", "hatch"):
         assert len({getattr(look, kind) for look in schedulers}) == len(schedulers), kind
     # two are solid, of widths that nobody confuses

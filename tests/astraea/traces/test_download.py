@@ -20,7 +20,7 @@ import pytest
 
 from astraea.core.errors import InputError
 from astraea.traces import download as fetching
-from astraea.traces.download import fetch, unpack
+from astraea.traces.download import fetch
 from astraea.traces.sources import SOURCES, File, Source
 
 LOG = b"job_id,user\n1,a\n"
@@ -175,13 +175,6 @@ def test_zip_is_unpacked_without_its_top_folder(server: Server, tmp_path: Path) 
     assert {p.relative_to(path).as_posix(): p.read_bytes() for p in path.rglob("*.*")} == whole
 
 
-def test_tar_is_unpacked(tmp_path: Path) -> None:
-    (tmp_path / "x.tar.gz").write_bytes(tarred((tarfile.TarInfo("top/log"), LOG), (tarfile.TarInfo("top/big"), LOG)))
-    (tmp_path / "out").mkdir()
-    unpack(tmp_path / "x.tar.gz", tmp_path / "out", ("log",))
-    assert [p.name for p in (tmp_path / "out").iterdir()] == ["log"]
-
-
 def test_of_an_archive_without_a_checksum_the_members_are_checked(
     server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -226,9 +219,7 @@ def test_hostile_archive(server: Server, tmp_path: Path, case: str) -> None:
     assert nothing_left(tmp_path)
 
 
-def test_members_of_a_pattern_are_unpacked(
-    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_members_of_a_pattern_are_unpacked(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An archive like Kestrel's, whose content is unknown here."""
     about = {"holds": SOURCES["kestrel"].holds, "keep": SOURCES["kestrel"].keep, "untried": True}
     months = {f"esif/year=2025/month={month}/part-0.parquet": LOG for month in (11, 12)}
@@ -301,25 +292,3 @@ def test_shares_without_a_checksum(server: Server, tmp_path: Path, capsys: pytes
     shown = capsys.readouterr().err
     for name in SHARES.values():
         assert f"mine: {name} has no published checksum; only its format is checked" in shown
-
-
-def test_every_source_is_well_formed() -> None:
-    assert {name for name, source in SOURCES.items() if source.size and not source.untried} == {"philly"}
-    assert {name for name, source in SOURCES.items() if not source.files} == {"frontier"}
-    for source in SOURCES.values():
-        assert bool(source.holds) == bool(source.files) != bool(source.by_hand)
-        assert source.host.startswith("https://")
-        assert not source.keep or len(source.files) == 1
-        assert not source.keep or source.files[0].sha256 or set(source.members) == set(source.holds)
-        for file in source.files:
-            assert len(file.sha256) in (0, 64) and len(file.git_blob) in (0, 40)
-            is_fixed = file.sha256 or any(len(part) == 40 for part in file.path.split("/"))
-            assert is_fixed or source.untried, f"{file.path} names no commit"
-
-
-def test_checksums_are_those_of_the_real_files(shared: Path) -> None:
-    for name, folder in (("philly-vcs",) * 2, ("philly-chronus",) * 2, ("gavel-throughputs", "gavel")):
-        for file in SOURCES[name].files:
-            assert sha256((shared / "data" / folder / file.name).read_bytes()) == file.sha256
-    for name, checksum in SOURCES["elasticflow"].members.items():
-        assert sha256((shared / "data" / "elasticflow" / name).read_bytes()) == checksum

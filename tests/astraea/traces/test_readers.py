@@ -13,19 +13,9 @@ import pytest
 from trace_samples import ASTRAEA, CHRONUS, GAVEL7, GAVEL10, HELIOS, MURI, PHILLY, SACCT, SIZES, SPEEDS, SWF, TIRESIAS
 
 from astraea.core.errors import InputError
-from astraea.traces.describe import burstiness, describe_text
+from astraea.traces.describe import describe_text
 from astraea.traces.readers import read_trace, recognise
 from astraea.traces.readers.table import read_start
-
-XDMOD = (
-    "JobID,JobIDRaw,Cluster,Partition,QOS,Account,Group,GID,User,UID,Submit,Eligible,Start,End,Elapsed,ExitCode,State,"
-    "NNodes,NCPUS,ReqCPUS,ReqMem,ReqTRES,AllocTRES,Timelimit,NodeList,JobName"
-)
-SONAR = (
-    "JobID,JobIDRaw,User,Account,State,Start,End,AveCPU,AveDiskRead,AveDiskWrite,AveRSS,AveVMSize,ElapsedRaw,ExitCode,"
-    "Layout,MaxRSS,MaxVMSize,MinCPU,ReqCPUS,ReqMem,ReqNodes,Reservation,Submit,Suspended,SystemCPU,TimelimitRaw,UserCPU,"
-    "NodeList,Partition,AllocTRES,Priority,JobName"
-)
 
 
 @pytest.fixture
@@ -222,18 +212,6 @@ def test_workload_format_with_gpus(write: Any) -> None:
     assert (trace.demand.tolist(), trace.duration.tolist()) == ([16, 16], [100, 50])
 
 
-@pytest.mark.parametrize("name", ["phillips.log", "sonar-fox-2025-09_noheader.txt", "unit-accounting-logs.log"])
-def test_logs_of_others(name: str, shared: Path) -> None:
-    """Rows as sacct -n printed them; every one is a job, or listed with the reason."""
-    log = shared / "data" / "slurm-logs" / name
-    columns = SONAR if name.startswith("sonar") else XDMOD
-    with pytest.raises(InputError, match=r"expected a header line.*--columns"):
-        read_trace(log)
-    trace = read_trace(log, columns=columns.split(","), resource="cpu")
-    assert len(trace) + len(trace.excluded_jobs) == len(log.read_bytes().splitlines())
-    assert trace.unreadable.empty and trace.details is not None and (trace.details["node_list"] != "").all()
-
-
 @pytest.mark.parametrize(
     ("known", "start"),
     [("philly", "[" + " " * (1 << 17)), ("slurm", "\ufeff\n" + SACCT), ("swf", "; a\n\n" + SWF)],
@@ -301,12 +279,3 @@ def test_gavel_in_its_older_and_its_current_form(shared: Path) -> None:
     trace = read_trace(gavel / "physical_cluster" / "max_min_fairness.trace", throughputs=table)
     assert (len(trace), trace.tenants) == (96, ("max_min_fairness",))
     assert np.isnan(trace.deadline).all()
-
-
-def test_burstiness_of_venus(shared: Path) -> None:
-    """The real arrival process of Venus: Fano factor 39, autocorrelation 0.48 and 0.24."""
-    bins = pd.read_csv(shared / "data" / "venus" / "cluster_throughput.csv", parse_dates=["time"]).set_index("time")
-    found = burstiness(bins["submit_gpu_job"].resample("h").sum().to_numpy(dtype=np.float64))
-    assert found["fano"] == pytest.approx(39, abs=0.5)
-    assert found["lag_1h"] == pytest.approx(0.48, abs=0.005)
-    assert found["lag_24h"] == pytest.approx(0.24, abs=0.005)

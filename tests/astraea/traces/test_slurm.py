@@ -2,51 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import random
-import time
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from trace_samples import SACCT_JSON, sacct_entry
+from sacct_rows import at, read, row
+from slurm_logs import HEAD
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
 from astraea.core.errors import InputError
-from astraea.traces.readers import read_trace, slurm, slurm_files, slurm_jobs
+from astraea.traces.readers import read_trace, slurm, slurm_jobs
 from astraea.traces.readers.rows import NO_GPU, NO_TIME
 from astraea.traces.readers.table import WIDTH
-from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
-
-HEAD = "JobID|Account|User|Partition|QOS|Submit|Eligible|Start|End|State|ElapsedRaw|TimelimitRaw|ReqTRES|AllocTRES"
-
-
-def at(second: float | None) -> str:
-    if second is None:
-        return "Unknown"
-    return (datetime(2026, 3, 1, 12) + timedelta(seconds=second)).isoformat()
-
-
-def row(
-    id: str, submit: float, start: float | None, end: float | None, gpus: str = "4", *, state: str = "COMPLETED",
-    account: str = "vision", eligible: float | None = None, limit: str = "60",
-) -> str:  # fmt: skip
-    """A row of a log as sacct prints it."""
-    elapsed = "0" if start is None or end is None else f"{end - start:.0f}"
-    tres = f"billing=1,cpu=8,gres/gpu={gpus},node=1" if "=" not in gpus else gpus
-    moments = "|".join(map(at, (submit, submit if eligible is None else eligible, start, end)))
-    given = tres if start is not None else ""
-    return f"{id}|{account}|ann|gpu|normal|{moments}|{state}|{elapsed}|{limit}|{tres}|{given}"
-
-
-def read(folder: Path, *rows: str, head: str = HEAD, tenant: str | None = None, weights: Path | None = None) -> Trace:
-    file = folder / "log.txt"
-    file.write_text("\n".join([head, *rows]) + "\n")
-    return read_trace(file, tenant=tenant, weights=weights)
 
 
 def test_a_job(tmp_path: Path) -> None:
@@ -105,61 +76,12 @@ def test_rows_that_cannot_be_read_are_set_aside(tmp_path: Path) -> None:
     assert len(read(tmp_path, good, *bad).unreadable) == len(bad)
 
 
-def test_a_bar_in_what_users_write(tmp_path: Path) -> None:
-    head = "JobID|JobName|Account|Submit|Start|End|State|AllocTRES"
-    jobs = [f"{k}|{name}|vision|{'|'.join(map(at, (0, 1, 9)))}|COMPLETED|gres/gpu=1" for k, name in
-            enumerate(["plain", "a|b", "||", "x|2026-03-01T12:00:00"])]  # fmt: skip
-    assert len(read(tmp_path, *jobs, head=head)) == 4
-    jobs = [f"{job}|{text}" for job in jobs for text in ("", "a100|v100", "|")]
-    for last in ("Constraints", "SubmitLine"):
-        trace = read(tmp_path, *(job.replace("|", f"{k}|", 1) for k, job in enumerate(jobs)), head=f"{head}|{last}")
-        assert len(trace) == 12 and set(trace.tenants) == {"vision"}
-
-
-def test_a_bar_in_a_command_is_no_constraint(tmp_path: Path) -> None:
-    head = "JobID|JobName|Account|Submit|Start|End|State|AllocTRES|Constraints|SubmitLine"
-    job = f"|x|vision|{'|'.join(map(at, (0, 1, 9)))}|COMPLETED|gres/gpu=1|"
-    texts = {
-        "|sbatch --wrap cat x | sort": "", "a100|sbatch --wrap cat x | sort | uniq": "a100",
-        "a100|v100|sbatch x": "a100|v100", "a100|v100|sbatch --wrap a|b": "a100|v100", "a100|": "a100",
-    }  # fmt: skip
-    trace = read(tmp_path, *(f"{k}{job}{text}" for k, text in enumerate(texts, 1)), head=head)
-    assert trace.details is not None
-    assert trace.details["constraint"].tolist() == list(texts.values())
-
-
-def test_many_bars_stop_no_log(tmp_path: Path) -> None:
-    fields = ["JobName", "SubmitLine", "Comment", "AdminComment", "SystemComment", "Constraints", "WorkDir", "WCKey"]
-    head = "|".join(["JobID", *fields[:4], "Account", "Submit", "Start", "End", "State", "AllocTRES", *fields[4:]])
-    row = f"|sbatch x|||vision|{'|'.join(map(at, (0, 1, 9)))}|COMPLETED|gres/gpu=1" + "|" * (len(fields) - 4)
-    rows = f"1|{row}", f"2|{'|' * 25}{row}", f"3|{row}{'|' * 25}"
-    assert read(tmp_path, *rows, head=head).job_id.tolist() == ["1", "2", "3"]
-    began = time.perf_counter()
-    spoilt = f"4|{row}{'|' * 16}".replace("COMPLETED", "DREAMING")
-    assert len(read(tmp_path, f"1|{row}", *(spoilt for _ in range(10)), head=head)) == 1
-    assert time.perf_counter() - began < 20  # without a limit on the trials, each row takes a minute
-
-
 def test_waiting_jobs_without_a_request(tmp_path: Path) -> None:
     head = "JobID|Account|Submit|Start|End|State|AllocTRES"
     rows = f"1|a|{at(0)}|{at(1)}|{at(9)}|COMPLETED|gres/gpu=1", f"2|a|{at(2)}|Unknown|Unknown|PENDING|"
     assert read(tmp_path, *rows, head=head).excluded_jobs["reason"].tolist() == [slurm_jobs.UNTOLD]
     asked = [f"{line}|cpu=1" for line in rows]
     assert read(tmp_path, *asked, head=f"{head}|ReqTRES").excluded_jobs["reason"].tolist() == [NO_GPU]
-
-
-def test_a_log_without_a_header_line(tmp_path: Path) -> None:
-    rows = row("1", 0, 1, 9), row("2", 0, 1, 9)
-    file = tmp_path / "log.txt"
-    file.write_text("\n".join(rows))
-    with pytest.raises(InputError, match=r"line 1: expected a header line, got a job.*give --columns with the names"):
-        read_trace(file)
-    assert read_trace(file, columns=HEAD.split("|")).job_id.tolist() == ["1", "2"]
-    with pytest.raises(InputError, match=r"none of the 2 rows is a job .*2 has another number of columns"):
-        read_trace(file, columns=HEAD.split("|")[:-1])
-    file.write_text("JobID  State\n-----  -----\n1  COMPLETED\n")
-    with pytest.raises(InputError, match=r"line 1: expected fields separated by \|; make the log with sacct -P"):
-        read_trace(file)
 
 
 @pytest.mark.parametrize(
@@ -174,53 +96,12 @@ def test_resources(tmp_path: Path, resource: str, demand: list[int]) -> None:
     assert read_trace(file, resource=resource).demand.tolist() == demand
 
 
-def test_before_slurm_20_11(tmp_path: Path) -> None:
-    """GPUs have their own lists; a request is per node."""
-    head = "JobID|Account|Submit|Start|End|State|NNodes|NCPUS|AllocTRES|ReqGRES|AllocGRES"
-    moments = "|".join(map(at, (0, 1, 9)))
-    lists = {"gpu:2|gpu:4": 4, "gpu:v100:2|": 4, "gpu|gpu:k80:1,gpu:v100:2": 3, "gpu:0|": 0, "craynetwork:1|": 0}
-    rows = [f"{k}|vision|{moments}|COMPLETED|2|16|cpu=16,node=2|{gres}" for k, gres in enumerate(lists)]
-    trace = read(tmp_path, *rows, head=head)
-    assert trace.demand.tolist() == [4, 4, 3]
-    assert read_trace(tmp_path / "log.txt", resource="cpu").demand.tolist() == [16] * 5
-    assert read(tmp_path, *(r.replace("cpu=16,node=2", "") for r in rows), head=head).demand.tolist() == [4, 4, 3]
-
-
 def test_logs_of_two_months_in_one_file(tmp_path: Path) -> None:
     """A run in both files counts once; a job that still ran at the end of the first file has ended in the second."""
     running = row("2", 0, 30, None, state="RUNNING")
     trace = read(tmp_path, row("1", 0, 1, 9), running, HEAD, row("2", 0, 30, 90), row("1", 0, 1, 9))
     assert trace.frame[["job_id", "duration"]].to_numpy().tolist() == [["1", 8], ["2", 60]]
     assert aside(trace) == {"2": slurm_jobs.TWICE, "3": slurm_jobs.TWICE, "4": "is the header line again"}
-
-
-@pytest.mark.parametrize("rows", [1, 2, 5])
-def test_chunks(rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ends of chunks make no difference."""
-    jobs = [row(f"9_{k}", k, k + 1, k + 9, account="vision" if k % 3 else "speech") for k in range(10)]
-    (tmp_path / "log.json").write_text(json.dumps(SACCT_JSON))
-    whole, document = read(tmp_path, *jobs), read_trace(tmp_path / "log.json")
-    monkeypatch.setattr(slurm_files, "CHUNK", rows)
-    monkeypatch.setattr(slurm_files, "_SIZE", 7)
-    for one, other in ((whole, read(tmp_path, *jobs)), (document, read_trace(tmp_path / "log.json"))):
-        pd.testing.assert_frame_equal(one.frame, other.frame)
-        assert one.details is not None and other.details is not None
-        pd.testing.assert_frame_equal(one.details, other.details)
-        pd.testing.assert_frame_equal(one.excluded_jobs, other.excluded_jobs, check_categorical=False)
-
-
-@pytest.mark.parametrize("value", [2**32 - 2, -2, None, {"set": False, "infinite": False, "number": 0}, 2**64 - 2])
-def test_no_value_in_any_field(value: object, tmp_path: Path) -> None:
-    """Jobs that never started, as newer versions write them; and an entry that is no job."""
-    file = tmp_path / "log.json"
-    time = dict.fromkeys(("eligible", "start", "end", "elapsed", "limit"), value) | {"submission": 1_767_225_600}
-    never = sacct_entry(7, 0, 0, state={"current": ["CANCELLED"], "reason": None}, time=time, priority=value)
-    asked = [{"type": "gres", "name": "gpu", "count": 4}, {"type": "energy", "count": value}]
-    never["tres"] = {"allocated": [], "requested": asked}
-    file.write_text(json.dumps({"jobs": [sacct_entry(1, 110, 150), never, {"job_id": 8}]}))
-    trace = read_trace(file)
-    assert trace.job_id.tolist() == ["1"]
-    assert aside(trace) == {"2": slurm.NEVER, "3": "is not a job of sacct --json"}
 
 
 def test_typed_gpus(tmp_path: Path) -> None:
@@ -248,23 +129,6 @@ def test_details(tmp_path: Path) -> None:
         "node_list": ["n[1-2]", ""], "reason": ["", "QOSMaxJobsPerUserLimit"], "flags": ["SchedMain", ""],
         "priority": [17, None], "restarts": [None, None],
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("nodes", "names"),
-    [
-        ("n[1-3,7]", "n1 n2 n3 n7"), ("n1,gpu[08-10]", "n1 gpu08 gpu09 gpu10"), ("r[1-2]n[1-2]", "r1n1 r1n2 r2n1 r2n2"),
-        ("a[1-2]-ib", "a1-ib a2-ib"), ("None assigned", ""), ("n[1-999999999]", "n1-999999999"), ("n[", "n"),
-    ],
-)  # fmt: skip
-def test_names_of_nodes(nodes: str, names: str) -> None:
-    assert hosts_of(nodes) == tuple(names.split())
-
-
-def test_limits_in_words(tmp_path: Path) -> None:
-    rows = [row(str(k), 0, 1, 9, limit=x) for k, x in enumerate(["1-02:03:04", "00:30:00", "Partition_Limit"])]
-    trace = read(tmp_path, *rows, head=HEAD.replace("TimelimitRaw", "Timelimit"))
-    np.testing.assert_array_equal(trace.time_limit, [86_400 + 2 * 3600 + 3 * 60 + 4, 1800, np.nan])
 
 
 def test_what_is_no_job_says_why(tmp_path: Path) -> None:
@@ -365,16 +229,6 @@ root|||0.000000|1445|1.000000|
         read(tmp_path, *rows, weights=shares, tenant="user")
     with pytest.raises(InputError, match=r"line 2: Account must be one of lab, .*, got \"new\""):
         read(tmp_path, row("1", 0, 1, 9, account="new"), weights=shares, tenant="top-account")
-
-
-def test_json_of_newer_and_older_versions(tmp_path: Path) -> None:
-    file = tmp_path / "log.json"
-    file.write_text(json.dumps({"meta": {}, **SACCT_JSON}))
-    trace = read_trace(file)
-    assert trace.frame[["job_id", "demand", "duration", "time_limit"]].to_numpy().tolist() == [
-        ["1", 4, 40, 1800], ["3_0", 4, 10, 1800], ["5", 8, 40, 1800],
-    ]  # fmt: skip
-    assert trace.excluded_jobs["reason"].tolist() == [slurm.PART, slurm.WAITS]
 
 
 def test_gpu_time_is_that_of_the_log(shared: Path) -> None:

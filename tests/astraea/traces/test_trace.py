@@ -19,7 +19,6 @@ from astraea.core.errors import InputError
 from astraea.core.files import write_atomically
 from astraea.traces.describe import (
     DEMANDS,
-    burstiness,
     describe,
     describe_text,
     offered_load,
@@ -103,18 +102,6 @@ def test_jobs_at_other_times_have_no_recorded_waits() -> None:
         assert np.isnan(other.queueing_delay).all() and other.recorded is None
         with pytest.raises(InputError, match="the log has no start of job '0'"):
             observed(other, Cluster(1))
-
-
-def test_in_rounds_each_job_comes_at_the_round_that_sees_it() -> None:
-    frame = pd.DataFrame({"job_id": ["b", "a", "c"], "tenant": "t", "demand": 1, "submit_time": [0.0, 0.5, 10.0],
-                          "duration": 5.0})  # fmt: skip
-    trace = Trace.from_frame(frame, name="three")
-    found = trace.in_rounds(10.0)
-    assert found.submit_time.tolist() == [0.0, 10.0, 10.0]
-    assert found.job_id.tolist() == ["b", "a", "c"]  # in the order of submission, not of their names
-    assert found.name == "three, in rounds of 10 s" and found.digest != trace.digest
-    with pytest.raises(InputError, match="three: the time between rounds must be"):
-        trace.in_rounds(0.0)
 
 
 def test_window_resets_the_clock_and_keeps_history(trace: Trace) -> None:
@@ -261,18 +248,6 @@ def test_top_users(ten: Trace) -> None:
                       "submit_time": 0.0, "duration": np.r_[[1000.0] * 5, [1.0] * 95]})
     )  # fmt: skip
     assert user_shares(many).tolist() == pytest.approx([100000 / 5095, 500000 / 5095, 501500 / 5095])
-
-
-def test_burstiness() -> None:
-    rng = np.random.default_rng(0)
-    poisson = burstiness(rng.poisson(20, 20_000).astype(float))
-    assert poisson["fano"] == pytest.approx(1, abs=0.05)
-    assert poisson["lag_1h"] == pytest.approx(0, abs=0.03)
-    daily = burstiness(np.tile(np.r_[np.zeros(12), np.full(12, 10.0)], 30))
-    assert daily["lag_24h"] == pytest.approx(1)
-    assert daily["fano"] == pytest.approx(5)
-    assert burstiness(np.zeros(0)).isna().all()
-    assert np.isnan(burstiness(np.full(50, 3.0))["lag_1h"])
 
 
 def test_describe(ten: Trace) -> None:

@@ -23,7 +23,7 @@ from papers.claims.notes import with_reasons
 from papers.gallery.pages import write_gallery
 from papers.gallery.verdicts import side_by_side, tally
 from papers.judging import Verdict
-from papers.market.readings import HERE, SECTION
+from papers.market.workload import HERE, SECTION
 from papers.ye2022.readings import PAPERS, PROGRAM
 from papers.ye2022.rules import SEVEN
 

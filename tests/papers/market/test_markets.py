@@ -16,7 +16,7 @@ from astraea.core.errors import InputError
 from astraea.traces.trace import Trace
 from papers.market import metrics
 from papers.market.constraints import violations
-from papers.market.model import Market, Plan, Schedule, checked
+from papers.market.model import Market, MarketPlan, Schedule, checked
 from papers.market.policies.astraea.batches import astraea_market
 from papers.market.study.example import small_market, worked_example
 from papers.market.workload import MIX, REAL, WHOLE, sample_market
@@ -26,7 +26,7 @@ GOOD = Schedule(1, 8, 12, np.array([2, 3]), np.array([2, 1]), np.array([1, 0]), 
 
 
 def of(*schedules: Schedule, market: Any = M) -> list[str]:
-    return violations(market, Plan(market, schedules, np.zeros((2, 2))))
+    return violations(market, MarketPlan(market, schedules, np.zeros((2, 2))))
 
 
 def changed(one: Any, **changes: Any) -> Any:
@@ -136,7 +136,7 @@ def test_a_queue_that_few_rounds_never_end() -> None:
     assert len(astraea_market(queue, theta=(16.0, 16.0), rounds=n).schedules) == n
 
 
-def three_jobs() -> Plan:
+def three_jobs() -> MarketPlan:
     """Three tenants' jobs on 4 workers and 2 parameter servers; the last never runs, the second pays 8."""
     m = small([2, 2, 1, 1], [2] * 4, tenant=[0, 1, 1, 2], arrival=[0, 1, 3, 0], quota=[2, 1, 1], ps_quota=[1, 0, 1])
     one, two = np.array([0]), np.array([2])
@@ -147,7 +147,7 @@ def three_jobs() -> Plan:
     )
     income = np.zeros((3, 3))
     income[:, 1] = [4.0, 1.0, 3.0]
-    return Plan(m, schedules, income)
+    return MarketPlan(m, schedules, income)
 
 
 def test_what_a_plan_earned_and_for_whom() -> None:

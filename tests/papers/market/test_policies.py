@@ -15,18 +15,10 @@ from market_small import market, spans
 
 from astraea.core.errors import InputError
 from papers.market.constraints import violations
-from papers.market.model import Market, Plan
+from papers.market.model import Market, MarketPlan
 from papers.market.policies import fair
 from papers.market.policies.astraea.batches import astraea_market, division, rounds_needed
-from papers.market.policies.astraea.capacity import (
-    Round,
-    demand,
-    empty_round,
-    feasible_theta,
-    least,
-    occupy,
-    price,
-)
+from papers.market.policies.astraea.capacity import Round, demand, empty_round, feasible_theta, least, occupy, price
 from papers.market.policies.astraea.max_revenue import NOWHERE, best_schedule, cost, min_cost_d, spread
 from papers.market.policies.batch_sche import batch_sche
 from papers.market.policies.fair import gandiva_fair, gangs, hived
@@ -58,7 +50,7 @@ def markets(draw: st.DrawFn) -> Market:
     return dataclasses.replace(m, ps_bandwidth=draw(st.sampled_from([0.5, 1.0, 2.0])))
 
 
-FAIR: list[Callable[[Market], Plan]] = [gandiva_fair, hived]
+FAIR: list[Callable[[Market], MarketPlan]] = [gandiva_fair, hived]
 THETAS = st.sampled_from([None, (2.0, 2.0), (16.0, 16.0), (1000.0, 50.0)])
 
 
@@ -239,7 +231,7 @@ def test_gandiva_fair_takes_turns_by_share() -> None:
     ],
 )  # fmt: skip
 def test_what_is_lent(
-    schedule: Callable[[Market], Plan], m: Market, where: dict[int, tuple[int, int]], shared: list[bool]
+    schedule: Callable[[Market], MarketPlan], m: Market, where: dict[int, tuple[int, int]], shared: list[bool]
 ) -> None:
     plan = schedule(m)
     assert spans(plan) == where
@@ -266,11 +258,11 @@ def test_gandiva_fair_does_not_look_for_one_server_and_hived_does() -> None:
 
 @pytest.mark.parametrize("schedule", FAIR)
 @given(m=markets())
-def test_every_job_runs_and_every_constraint_holds(schedule: Callable[[Market], Plan], m: Market) -> None:
+def test_every_job_runs_and_every_constraint_holds(schedule: Callable[[Market], MarketPlan], m: Market) -> None:
     assert len(spans(schedule(m))) == len(m.jobs)
 
 
 @pytest.mark.parametrize("schedule", [*FAIR, batch_sche])
-def test_quotas_that_do_not_add_up_are_refused(schedule: Callable[[Market], Plan]) -> None:
+def test_quotas_that_do_not_add_up_are_refused(schedule: Callable[[Market], MarketPlan]) -> None:
     with pytest.raises(InputError, match="worker_quota must add up to the 4 workers"):
         schedule(market([1], [1], quota=[3]))

@@ -41,7 +41,7 @@ def alone(one: App, *machines: int) -> tuple[Arbiter, Agent]:
 def outlook(agent: Agent, now: float) -> tuple[list[Phase], list[Phase]]:
     """Remaining and whole work of an app, as far as its agent can tell."""
     agent.learn(now)
-    left, total = ([Phase(int(jobs), float(work)) for jobs, work in t] for t in foresight.outlook(agent.book, now))
+    left, total = ([Phase(int(jobs), float(work)) for jobs, work in t] for t in foresight.outlook(agent.facts, now))
     return left, total
 
 
@@ -97,14 +97,14 @@ def test_estimates_are_made_of_losses_seen() -> None:
     one = app("a", [curve(0.9, 40), curve(0.2, 60)], tuner=tuner)
     agent = Agent(0, one, 0.0, 0)
     agent.learn(0.0)
-    assert agent.book[LENGTH] == 80.0, "nothing seen"
+    assert agent.facts[LENGTH] == 80.0, "nothing seen"
     last, new = 0, 0
     for epochs in range(1, 41):
         if epochs >= REFIT * last:
             last, new = epochs, new + 1
         agent.epochs[1] = epochs + 0.7
         agent.learn(0.0)
-        assert agent.book[LENGTH] == max(estimated_length(one.loss[1][:last], tuner), epochs), epochs
+        assert agent.facts[LENGTH] == max(estimated_length(one.loss[1][:last], tuner), epochs), epochs
     assert 8 < new < 20
 
 
@@ -133,7 +133,7 @@ def test_rho_by_hand() -> None:
         arbiter = arbiter_of(w, lease_term=term, lies={1: 3.0})
         arbiter.now = 1200.0
         a, b = arbiter.agents
-        rooms = [foresight.share(agent.book, *arbiter.situation()) for agent in arbiter.agents]  # of 1/N of the GPUs
+        rooms = [foresight.share(agent.facts, *arbiter.situation()) for agent in arbiter.agents]  # of 1/N of the GPUs
         assert rooms == pytest.approx([4 / 1.5, 4 / 2.0])
         assert (arbiter.owed(a), arbiter.owed(b)) == (600 * 4 + 600 * 2, 600 * 2)
         assert arbiter.rhos([a]) == pytest.approx((1200 + 900) / 900)
@@ -152,7 +152,7 @@ def test_contention_is_an_average_over_a_life() -> None:
     arbiter.now = 200.0
     arbiter.leave(b)
     arbiter.now = 300.0
-    assert foresight.share(a.book, *arbiter.situation()) == pytest.approx(6 / (4 / 3))
+    assert foresight.share(a.facts, *arbiter.situation()) == pytest.approx(6 / (4 / 3))
     assert arbiter.owed(a) == pytest.approx(100 * (6 + 3 + 6))
 
 

@@ -62,10 +62,10 @@ def test_known_workloads(name: str, jobs: int, nodes: int) -> None:
 
 
 def test_large_traces_have_one_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [evaluation.few_seeds("venus", scale, 3, 1) for scale in ("small", "paper")]
+    found = [evaluation.few_seeds("venus", scale, 3) for scale in ("small", "paper")]
     assert found == [(0, 1), (0, 1, 2)]
     monkeypatch.setattr(evaluation, "LARGE", 11_000)
-    assert evaluation.few_seeds("venus", "paper", 3, 1) == (0,)
+    assert evaluation.few_seeds("venus", "paper", 3) == (0,)
 
 
 def test_nodes_of_an_unknown_trace() -> None:

@@ -15,15 +15,7 @@ from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea.core.units import HOUR, MINUTE
 from astraea.traces.trace import Trace
-from papers.ye2022.decisions import (
-    NONE,
-    Turns,
-    fair_shares,
-    turns,
-    two_tenants,
-    two_tenants_turns,
-    written_out,
-)
+from papers.ye2022.decisions import NONE, Turns, fair_shares, turns, two_tenants, two_tenants_turns, written_out
 from papers.ye2022.examples import (
     NO_OVERHEADS,
     ROUND,
@@ -35,23 +27,14 @@ from papers.ye2022.examples import (
     six_gpu_trace,
     window_shares,
 )
-from papers.ye2022.leases import (
-    AT_THE_END,
-    PARTS,
-    VISIBLE,
-    WORKFLOW,
-    lease_example,
-    lease_picture,
-    workflow_picture,
-)
+from papers.ye2022.leases import AT_THE_END, PARTS, VISIBLE, WORKFLOW, lease_example, lease_picture, workflow_picture
 
 
 def run(mechanism: str) -> tuple[Result, pd.DataFrame]:
     """The example under a mechanism, and its leases."""
     trace = divided(six_gpu_trace()) if mechanism == "max-min" else six_gpu_trace()
     result = simulate(trace, SIX_GPUS, mechanisms()[mechanism], settings=NO_OVERHEADS, keep_log=True)
-    assert result.grants is not None
-    return result, rejoined(result.grants) if mechanism == "max-min" else result.grants
+    return result, rejoined(result.log) if mechanism == "max-min" else result.log
 
 
 @pytest.mark.parametrize(
@@ -107,8 +90,7 @@ def granted(found: Turns) -> list[list[object]]:
 def leases(trace: Trace, cluster: Cluster) -> pd.DataFrame:
     """Leases that the simulation grants."""
     policy = get_policy("astraea")(lease_term=ROUND)
-    grants = simulate(trace, cluster, policy, settings=NO_OVERHEADS, keep_log=True).grants
-    assert grants is not None
+    grants = simulate(trace, cluster, policy, settings=NO_OVERHEADS, keep_log=True).log
     return grants
 
 

@@ -17,7 +17,7 @@ from papers.ye2022.falsifier import (
     LEASE,
     MEASURES,
     Job,
-    Workload,
+    SmallWorkload,
     lead,
     measured,
     random_workload,
@@ -30,7 +30,7 @@ from papers.ye2022.readings import PAPERS, PROGRAM
 
 DRAWN = 24
 
-TURNS = Workload(1, 2, (Job(0, 1, 0, 3), Job(0, 1, 0, 2), Job(1, 1, 1, 2)))
+TURNS = SmallWorkload(1, 2, (Job(0, 1, 0, 3), Job(0, 1, 0, 2), Job(1, 1, 1, 2)))
 """Tenant 2 comes when both jobs of tenant 1 have run for a lease, and takes its turn in the middle of one."""
 
 
@@ -46,12 +46,12 @@ def searched(reading: str, *rivals: str) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def reversed_by(found: pd.DataFrame) -> list[tuple[str, str, Workload]]:
+def reversed_by(found: pd.DataFrame) -> list[tuple[str, str, SmallWorkload]]:
     there = found[found["nodes"].notna()].groupby(["rival", "measure"], sort=False)
     return [(str(rival), str(measure), workload_of(part)) for (rival, measure), part in there]
 
 
-def textbook_measures(w: Workload) -> tuple[float, ...]:
+def textbook_measures(w: SmallWorkload) -> tuple[float, ...]:
     """`MEASURES` under ASTRAEA from the exact numbers of the textbook."""
     out = by_textbook(w)
     jct = [end - LEASE * job.submit for end, job in zip(out["end_time"], w.jobs, strict=True)]
@@ -65,11 +65,11 @@ def textbook_measures(w: Workload) -> tuple[float, ...]:
     return tuple(float(pd.Series(values, dtype=float).mean()) for values in (loss, cases, slowdown, jct))
 
 
-def test_each_measure_is_reversed_by_somebody(reversed_by: list[tuple[str, str, Workload]]) -> None:
+def test_each_measure_is_reversed_by_somebody(reversed_by: list[tuple[str, str, SmallWorkload]]) -> None:
     assert {measure for _, measure, _ in reversed_by} == {*MEASURES}
 
 
-def test_it_is_reversed_by_the_engine_and_by_the_textbook(reversed_by: list[tuple[str, str, Workload]]) -> None:
+def test_it_is_reversed_by_the_engine_and_by_the_textbook(reversed_by: list[tuple[str, str, SmallWorkload]]) -> None:
     for rival, measure, w in reversed_by:
         k = MEASURES.index(measure)
         ours = textbook_measures(w)
@@ -77,7 +77,7 @@ def test_it_is_reversed_by_the_engine_and_by_the_textbook(reversed_by: list[tupl
         assert measured(w, rival)[k] < ours[k] - MARGIN, (rival, measure)
 
 
-def test_nothing_smaller_reverses_it(reversed_by: list[tuple[str, str, Workload]]) -> None:
+def test_nothing_smaller_reverses_it(reversed_by: list[tuple[str, str, SmallWorkload]]) -> None:
     for rival, measure, w in reversed_by:
         tried = list(smaller(w))
         without = [len(x.jobs) for x in tried].count(len(w.jobs) - 1)
@@ -137,14 +137,14 @@ def test_where_nothing_is_found_the_number_of_workloads_is_said(monkeypatch: pyt
         (TURNS, "fifo", RULES[0],
          "At 15 min ASTRAEA runs C, as tenant 2 has had less, 0 against 30 GPU-min, and FIFO B. "
          "Ends against FIFO: A 15 min and B 15 min later, C 15 min earlier."),
-        (Workload(1, 2, (Job(0, 1, 0, 3), Job(1, 1, 0, 2), Job(1, 1, 0, 2))), "fifo", RULES[1],
+        (SmallWorkload(1, 2, (Job(0, 1, 0, 3), Job(1, 1, 0, 2), Job(1, 1, 0, 2))), "fifo", RULES[1],
          "At 15 min ASTRAEA runs C, as C is new, and FIFO B. Ends against FIFO: B 15 min later."),
-        (Workload(1, 6, (Job(0, 3, 0, 2), Job(0, 2, 0, 2), Job(1, 2, 0, 1))), "allox", RULES[4],
+        (SmallWorkload(1, 6, (Job(0, 3, 0, 2), Job(0, 2, 0, 2), Job(1, 2, 0, 1))), "allox", RULES[4],
          "At 0 min ASTRAEA runs A, as A came first, and AlloX B. "
          "Ends against AlloX: B 15 min later, A 15 min earlier."),
     ],
 )  # fmt: skip
-def test_the_sentence_says_where_schedules_part(w: Workload, rival: str, rule: str, text: str) -> None:
+def test_the_sentence_says_where_schedules_part(w: SmallWorkload, rival: str, rule: str, text: str) -> None:
     assert why(w, rival, "average_jct") == (rule, text)
 
 

@@ -43,7 +43,7 @@ from papers.ye2022.one_tenant import (
     tenant_figures,
     typical_tenant,
 )
-from papers.ye2022.readings import PAPERS, SCHEDULERS, policy_named
+from papers.ye2022.readings import COMPARED, PAPERS, policy_named
 
 
 def three_tenants() -> Trace:
@@ -145,14 +145,14 @@ def test_honest_runs_are_those_of_the_main_grid() -> None:
     honest = [run.key for run, when in zip(grid.runs, grid.index["run"], strict=True) if when == "before"]
     papers = main.index["reading"] == PAPERS
     assert honest == [run.key for run, mine in zip(main.runs, papers, strict=True) if mine]
-    assert len({run.key for run in grid.runs}) == len(grid.runs) == 2 * 2 * len(SCHEDULERS)
+    assert len({run.key for run in grid.runs}) == len(grid.runs) == 2 * 2 * len(COMPARED[PAPERS])
     assert {run.key for run in grid.runs} <= {run.key for run in one_tenant_grid("venus", "small").runs}
     assert grid.index.groupby("seed")["tenant"].nunique().eq(1).all()
 
 
 def test_the_paid_share_has_the_same_jobs_in_both_runs() -> None:
     grid = paid_share_grid("venus", "small")
-    assert len(grid.runs) == 2 * 2 * len(SCHEDULERS)
+    assert len(grid.runs) == 2 * 2 * len(COMPARED[PAPERS])
     for _, rows in grid.index.groupby(["seed", "scheduler"]):
         old, new = (grid.runs[k] for k in rows.index)
         assert old.policy == new.policy

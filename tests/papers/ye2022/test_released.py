@@ -49,9 +49,8 @@ def two_tenants() -> Trace:
 
 def leases(result: Result) -> list[tuple[str, float, float]]:
     """Job, beginning and end of every lease [min]."""
-    assert result.grants is not None
-    times = result.grants[["start", "end"]] / 60
-    return list(zip(result.grants["job_id"], times["start"], times["end"], strict=True))
+    times = result.log[["start", "end"]] / 60
+    return list(zip(result.log["job_id"], times["start"], times["end"], strict=True))
 
 
 def test_grid_has_every_variant_once_for_each_seed() -> None:

@@ -16,7 +16,7 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.checks import number, whole_number
 from astraea.core.errors import InputError
 from astraea.traces.columns import rank
-from papers.market.model import NEARLY, Market, Plan, Schedule, checked
+from papers.market.model import NEARLY, Market, MarketPlan, Schedule, checked
 from papers.market.policies.astraea.capacity import Demand, Theta, demand, empty_round, feasible_theta
 from papers.market.policies.astraea.max_revenue import max_ideal_revenue
 
@@ -24,7 +24,7 @@ FAR: Final = 2**50
 """Latest time that is exact in a float and leaves room for a round [slot]."""
 
 
-def rounds_needed(demands: Iterable[Demand], theta: tuple[float, float]) -> int:
+def rounds_needed(demands: Iterable[Demand], theta: Theta) -> int:
     """Return the number of rounds after which the rest is worth less than the cheapest job (lambda of Lemma 1).
 
     f of all jobs is the sum of their greatest revenues and f_min the least of them, of the jobs with any. sigma, the
@@ -40,10 +40,10 @@ def rounds_needed(demands: Iterable[Demand], theta: tuple[float, float]) -> int:
 def astraea_market(
     market: Market,
     *,
-    theta: tuple[float, float] | None = None,
+    theta: Theta | None = None,
     rounds: int | None = None,
     is_own_priced: bool = True,
-) -> Plan:
+) -> MarketPlan:
     """Plan a market by the paper's algorithm: schedules and payments.
 
     Interval l = 1, 2, ... takes the jobs that arrived by tau_l = 2**l and are still waiting, and runs those it admits
@@ -97,7 +97,7 @@ def astraea_market(
         income += paid
         done = {s.job for s in admitted}
         left = [d for d in left if d.job not in done]
-    return Plan(market, tuple(schedules), income)
+    return MarketPlan(market, tuple(schedules), income)
 
 
 def schedule_batch(

@@ -19,7 +19,6 @@ NEVER: Final = 2**40
 Table = npt.NDArray[np.int32]
 """Least value in slots t + 1, ..., t + 2**k of a column, shape (levels, slots, columns)."""
 
-
 Theta = tuple[float, float]
 """Bases of the prices of workers and of parameter servers: theta - 1 is that of a unit when all of them are in use."""
 

@@ -19,8 +19,6 @@ from papers.market.model import SLOT
 from papers.market.policies.astraea.batches import astraea_market
 from papers.market.policies.astraea.capacity import feasible_theta
 from papers.market.policies.fair import hived
-from papers.market.readings import HERE as AS_HERE
-from papers.market.readings import READINGS, SECTION
 from papers.market.study import choices, tables
 from papers.market.study.example import price_steps, worked_example
 from papers.market.study.exhibits import (
@@ -37,6 +35,8 @@ from papers.market.study.runs import LEMMA, SCHEDULERS
 from papers.market.study.settings import fig4_readings, last_use, settings_table, table2
 from papers.market.study.tables import MARKET_SCALES, TABLE2, market_grid, market_of, plans
 from papers.market.study.use_pictures import makespans
+from papers.market.workload import HERE as AS_HERE
+from papers.market.workload import READINGS, SECTION
 
 SMALL = MARKET_SCALES["small"]
 FOUR = set(SCHEDULERS)

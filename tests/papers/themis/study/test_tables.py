@@ -235,9 +235,7 @@ def test_what_is_held_adds_up_to_the_gpu_time() -> None:
     trace = workload([app("a", [12] * 3, gang=4, tuner=Tuner(first=2, longest=20))], 4, 2, 2)
     result = simulate(trace, get_policy("tiresias"))
     held = tables.held_table(trace, result, "a")
-    area = {
-        kind: np.dot(part["held"].iloc[:-1], np.diff(part["time"])).item() for kind, part in held.groupby("kind")
-    }
+    area = {kind: np.dot(part["held"].iloc[:-1], np.diff(part["time"])).item() for kind, part in held.groupby("kind")}
     service = result.grants["demand"] * (result.grants["end"] - result.grants["start"])
     is_local = result.grants["is_local"]
     assert area == pytest.approx({"in all": service.sum(), "on one machine": service[is_local].sum()})
