@@ -159,7 +159,7 @@ def recognise(path: Path) -> str:
         job = next((each.split() for each in text.splitlines() if each.strip() and each.lstrip()[0] != ";"), [])
         header = {c.strip().strip('"') for c in line.split(",")}
         fits = {
-            "tiresias-csv": header.issuperset(tiresias_csv.REQUIRED),
+            "tiresias-csv": header.issuperset(tiresias_csv.REQUIRED) or tiresias_csv.is_frame(header),
             "helios": header.issuperset(helios.REQUIRED),
             "philly": text[0] == "[",
             "gavel": len(line.split("\t")) in gavel.FORMS,

@@ -9,11 +9,13 @@ Every member has `job_id, num_gpu, submit_time, duration`; they differ in the ti
 - `weight`, `state`, `queueing_delay`, `sensitivity`, `deadline`, `time_limit` are those of `Trace` (times in the
   file's unit);
 - other columns (`iterations`, `model_name`, `interval`, ...) describe the training itself and are not used.
+
+A file of `Trace.frame` has `demand` in place of `num_gpu`, and its times are in seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -24,6 +26,7 @@ from astraea.core.arrays import FloatArray, TextArray
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_TIME, OPTIONAL, POSITIVE, SPEED, STATES
+from astraea.traces.columns import REQUIRED as OWN
 from astraea.traces.readers.rows import NO_GPU, NO_TIME, Rows, reasons, rows_of
 from astraea.traces.readers.table import Table, Unit, read_table
 
@@ -32,19 +35,22 @@ REQUIRED: Final = ("job_id", "num_gpu", "submit_time", "duration")
 UNITS: Final[dict[str, Unit]] = {"ms": (1.0, 1000.0), "s": (1.0, 1.0), "min": (60.0, 1.0)}
 
 _COMMON: Final = ("job_id", "num_gpu", "submit_time", "iterations", "model_name", "duration", "interval")
-#: a header of only one member of the family implies the unit: Muri's, Chronus's, ASTRAEA's, that of a whole `Trace`
+#: a header of only one member of the family implies the unit: Muri's, Chronus's, ASTRAEA's
 _TOLD: Final = {
     frozenset({
         *_COMMON, "batch_size", "iteration_time", "resource_time_0", "resource_time_1", "resource_time_2", "priority",
     }): "ms",
     frozenset({*_COMMON, "user", "expect_time_list", "expect_value_list", "best_effort", "job_type"}): "min",
     frozenset({*_COMMON, "user", "expect_time"}): "s",
-    frozenset({"tenant", *REQUIRED, *OPTIONAL}): "s",
-    frozenset({"tenant", *REQUIRED, *OPTIONAL} - {"time_limit"}): "s",
 }  # fmt: skip
 
 NAMES: Final = {"demand": "num_gpu"} | {c: c for c in ("job_id", "tenant", "submit_time", "duration", *OPTIONAL)}
 """Columns that may have other names in a file, and their usual names."""
+
+
+def is_frame(header: Collection[str]) -> bool:
+    """Return whether a file with these columns is one of `Trace.frame`."""
+    return "num_gpu" not in header and {*OWN}.issubset(header)
 
 
 def read_tiresias_csv(
@@ -52,19 +58,21 @@ def read_tiresias_csv(
 ) -> Rows:
     """Read one file; if it is one of `several`, identifiers become ``file/job_id`` and `user` is the person."""
     table = read_table(path, strict=strict)
+    is_own = is_frame(table.columns)
     for ours, theirs in names.items():
         one_of(ours, NAMES, "a column")
         table.require([theirs])
     named = {c: v for c, v in table.columns.items() if c not in names.values()}
     named |= {NAMES[ours]: table.columns[theirs] for ours, theirs in names.items()}
     table = replace(table, columns=named)
-    table.require(REQUIRED)
-    told = time_unit or _TOLD.get(frozenset(table.columns))
+    gpus = "demand" if is_own and "demand" not in names else "num_gpu"
+    table.require(("job_id", gpus, "submit_time", "duration"))
+    told = time_unit or ("s" if is_own else _TOLD.get(frozenset(table.columns)))
     if told is None:
         says = "the columns do not imply the unit of submit_time and duration"
         raise InputError(f"{table.path}: {says}; give the time unit (--time-unit), one of {', '.join(UNITS)}")
     unit = UNITS[told]
-    demand = table.demand("num_gpu")
+    demand = table.demand(gpus)
     submit, duration = table.seconds("submit_time", unit), table.seconds("duration", unit)
     ids = table.text("job_id")
     owner: TextArray = np.full(len(table), tenant, dtype=object)
