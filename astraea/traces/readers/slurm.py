@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,14 +29,14 @@ from pandas.api.types import union_categoricals
 from astraea.core.arrays import BoolArray, FloatArray, TextArray
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
-from astraea.core.units import DAY, HOUR, MINUTE
-from astraea.traces.columns import MAX_DEMAND, refuse_others
+from astraea.core.units import MINUTE
+from astraea.traces.columns import MAX_DEMAND, MAX_TIME, refuse_others
 from astraea.traces.readers.rows import Rows, faults_of
 from astraea.traces.readers.shares import read_shares, read_sshare
 from astraea.traces.readers.slurm_files import ID, TENANTS, read_json_jobs, read_rows
 from astraea.traces.readers.slurm_jobs import AGAIN, NEVER, PART, STEP, WAITS, details_of, jobs_of
 from astraea.traces.readers.table import Faults, Table, among, read_start
-from astraea.traces.slurm_words import GPU, REQUEUED, RUNNING, STATES, WAITING, count_of, gres_of
+from astraea.traces.slurm_words import GPU, REQUEUED, RUNNING, STATES, WAITING, count_of, gres_of, length_of
 
 __all__ = ["AGAIN", "NEVER", "NOBODY", "PART", "REQUIRED", "STEP", "WAITS", "read_slurm"]
 
@@ -54,8 +53,6 @@ _COUNTS: Final = {"cpu": ("AllocCPUS", "NCPUS", "ReqCPUS"), "node": ("AllocNodes
 
 _FIRST, _LAST = np.datetime64("2000-01-01T00:00:00"), np.datetime64("2106-02-07T06:28:15")
 """Slurm dates from 2002, and its times have 32 bits."""
-
-_LENGTH: Final = re.compile(r"(?:(?P<d>\d{1,6})-)?(?:(?P<h>\d{1,8}):)?(?P<m>\d{1,8}):(?P<s>\d{1,8})(?:\.\d+)?")
 
 Weights = str | Path | Mapping[str, float] | None
 """Source of tenant weights, as in `read_trace`."""
@@ -221,6 +218,7 @@ def _limits(table: Table, is_row: BoolArray) -> FloatArray:
     """Return the time limit of each row [s]; NaN if none."""
     column, values, seconds = _lengths(table, "Timelimit", MINUTE, 8)
     raw = column.endswith("Raw")
+    seconds[seconds > MAX_TIME] = np.nan
     expected = f"a {'whole number of minutes' if raw else 'time [days-]hours:minutes:seconds'}, or UNLIMITED"
     table.check(is_row & np.isnan(seconds) & ~among(values, _NEVER_ENDS), values, column, expected)
     return np.where(seconds > 0, seconds, np.nan)
@@ -241,15 +239,6 @@ def _lengths(table: Table, name: str, unit: float, digits: int) -> tuple[str, Te
         return name, np.full(len(table), "", dtype=object), np.full(len(table), np.nan)
     values = table.words(column)
     if column == name:
-        return column, values, np.array([_length(v) for v in values])
+        return column, values, np.array([length_of(v) for v in values])
     whole = re.compile(rf"[0-9]{{1,{digits}}}")
     return column, values, np.array([unit * float(v) if whole.fullmatch(v) else np.nan for v in values])
-
-
-@lru_cache(4096)
-def _length(text: str) -> float:
-    """Return the seconds of ``[days-]hours:minutes:seconds``, NaN if it is something else."""
-    found = _LENGTH.fullmatch(text)
-    if found is None:
-        return float("nan")
-    return sum(float(found[unit] or 0) * seconds for unit, seconds in zip("dhms", (DAY, HOUR, MINUTE, 1), strict=True))
