@@ -51,7 +51,7 @@ _YEAR: Final = 525_600.0  #: SuperCloud's time limit for jobs that asked for non
 
 def read_acme(path: Path, strict: bool) -> Rows:
     """Read the jobs of Seren or Kalos; the tenants are the users."""
-    table = _table(path, HEADERS["acme"], strict)
+    table = read_table(path, strict=strict).require(HEADERS["acme"])
     known = {"user": table.words("user"), "nodes": table.words("node_num"), "cpus": table.words("cpu_num")}
     times = [_dates(table, f"{c}_time") for c in ("submit", "start", "end")]
     return _rows(table, "job_id", "user", "user", table.demand("gpu_num"), times, _states(table.words("state")), known)
@@ -59,7 +59,7 @@ def read_acme(path: Path, strict: bool) -> Rows:
 
 def read_supercloud(path: Path, strict: bool) -> Rows:
     """Read ``slurm-log.csv``; the tenants are the users. Demand is the GPUs that a job got, else those it asked for."""
-    table = _table(path, HEADERS["supercloud"], strict)
+    table = read_table(path, strict=strict).require(HEADERS["supercloud"])
     got, asked = (
         np.array([sum(map(int, _GPUS.findall(tres))) for tres in table.words(c)], dtype=np.float64)
         for c in ("tres_alloc", "tres_req")
@@ -78,7 +78,7 @@ def read_supercloud(path: Path, strict: bool) -> Rows:
 
 def read_spot_gpu(path: Path, strict: bool) -> Rows:
     """Read ``job_info_df.csv``, which has no start times; the tenants are the organizations, HP or Spot is `qos`."""
-    table = _table(path, HEADERS["spot-gpu"], strict)
+    table = read_table(path, strict=strict).require(HEADERS["spot-gpu"])
     each, workers = (table.number(c, "a number of at least 0", lambda v: v >= 0) for c in ("gpu_request", "worker_num"))
     submit, duration = table.seconds("submit_time"), table.seconds("duration")
     known = {"account": table.words("organization"), "gpu_type": table.words("gpu_model"),
@@ -117,12 +117,6 @@ def read_kestrel(path: Path, strict: bool) -> Rows:
 READERS: Final[dict[str, Callable[[Path, bool], Rows]]] = {
     "acme": read_acme, "supercloud": read_supercloud, "kestrel": read_kestrel, "spot-gpu": read_spot_gpu,
 }  # fmt: skip
-
-
-def _table(path: Path, header: tuple[str, ...], strict: bool) -> Table:
-    table = read_table(path, strict=strict)
-    table.require(header)
-    return table
 
 
 def _texts(column: pd.Series[Any]) -> TextArray:

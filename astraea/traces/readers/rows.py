@@ -13,7 +13,7 @@ import pandas as pd
 from astraea.core.arrays import TextArray
 from astraea.core.errors import InputError
 from astraea.core.units import HOUR
-from astraea.traces.columns import OPTIONAL, REQUIRED, STATES, Places, refuse
+from astraea.traces.columns import OPTIONAL, REQUIRED, STATES, Where, refuse
 from astraea.traces.readers.table import Faults, Table
 from astraea.traces.trace import Trace
 
@@ -31,7 +31,7 @@ class Rows(NamedTuple):
     """
 
     frame: pd.DataFrame
-    where: Sequence[str]
+    where: Where
     origin: pd.Timestamp | None = None
     id_column: str = "job_id"
     recorded: pd.DataFrame | None = None
@@ -113,5 +113,5 @@ def assemble(found: Rows, name: str, weights: dict[str, float] | None, strict: b
     return Trace.from_frame(
         used, name=name, weights=weights, origin=found.origin, excluded_jobs=aside,
         recorded=found.recorded, details=None if details is None else details.iloc[kept],
-        places=Places(len(kept), lambda row: where[kept[row]]),
+        places=lambda row: where(kept[row]),
     )  # fmt: skip

@@ -6,6 +6,7 @@ Source: the manual page of sacct (slurm.schedmd.com/sacct.html).
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +14,7 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.units import HOUR
-from astraea.traces.columns import DETAILS, Places
+from astraea.traces.columns import DETAILS
 from astraea.traces.readers.rows import NO_TIME, Rows
 from astraea.traces.readers.table import Table, among
 from astraea.traces.slurm_words import ENDED, REQUEUED, count_of, resources
@@ -89,12 +90,11 @@ def jobs_of(rows: pd.DataFrame, table: Table, unreadable: pd.DataFrame, no_deman
     details = pd.DataFrame({name: rows.pop(f"details {name}") for name in DETAILS})
     used = ["job_id", "reason", "tenant", "user", "demand", "submit_time", "duration", "state", "queueing_delay",
             "time_limit"]  # fmt: skip
-    lines = rows["line"].to_numpy()
-    places = Places(len(rows), lambda row: f"{table.path}, {table.row.format(lines[row])}")
     frame = rows[[*used, "line", "detail", "gpu_hours"]].assign(
         **{name: details[name] for name in ("partition", "qos", "priority")}
     )
-    return Rows(frame, places, origin, "JobID", recorded, _ASIDE, details, unreadable)
+    where = replace(table, lines=rows["line"].to_numpy()).where
+    return Rows(frame, where, origin, "JobID", recorded, _ASIDE, details, unreadable)
 
 
 def _in_seconds(rows: pd.DataFrame) -> pd.Timestamp | None:
