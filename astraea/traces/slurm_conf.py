@@ -240,16 +240,16 @@ def is_flat(accounts: Accounts) -> bool:
     return all(a.user or a.parent in ("", ROOT) for a in accounts.associations)
 
 
-def seconds(text: str, name: str, unit: float = MINUTE) -> float:
-    """Read a time of Slurm [s]; a plain number is in `unit`, 0 and words such as INFINITE mean infinity.
+def seconds(text: str, name: str) -> float:
+    """Read a time of Slurm [s]; a plain number is in minutes, 0 and words such as INFINITE mean infinity.
 
     ``5-0`` is five days, ``0:10:00`` ten minutes; ``300 sec`` is the form of ``scontrol show config``.
     """
     text = text.strip()
-    if plain := re.fullmatch(r"(\d+) ?(sec|min)s?", text):
-        text, unit = plain[1], MINUTE if plain[2] == "min" else 1.0
     if text.upper() in ("INFINITE", "UNLIMITED", "NONE", "-1"):
         return float("inf")
-    if isnan(time := length_of(text, unit)):
+    plain = re.fullmatch(r"(\d+) ?(sec|min)s?", text)
+    time = length_of(plain[1] if plain else text, 1.0 if plain and plain[2] == "sec" else MINUTE)
+    if isnan(time):
         raise InputError(f"{name}: expected a time of Slurm such as 7-0 or 00:10:00, got {printable(text)!r}")
     return time or float("inf")

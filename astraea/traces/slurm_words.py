@@ -94,7 +94,7 @@ def hosts_of(nodes: str) -> tuple[str, ...]:
     for part in re.findall(r"(?:[^,\[]|\[[^\]]*\]?)+", nodes):
         names = [""]
         for text, inside in re.findall(r"([^\[]*)(?:\[([^\]]*)\]?)?", part):
-            numbers = _numbers(inside) if inside else [""]
+            numbers = _numbers(inside)
             if len(names) * len(numbers) > MOST_NODES:  # no cluster has that many
                 return (nodes,)
             names = [name + text + number for name in names for number in numbers]

@@ -55,15 +55,10 @@ def reasons(n: int, *rules: tuple[Any, str]) -> TextArray:
 
 def faults_of(faults: Faults, lines: npt.NDArray[np.int64]) -> tuple[TextArray, TextArray, pd.DataFrame]:
     """Return fault and detail of the rows on these lines, "" if none, and a table of the faults on all other lines."""
-    reason, detail = np.full((2, len(lines)), "", dtype=object)
-    at = pd.Index(lines).get_indexer(pd.Index([*faults], dtype=np.int64))
-    rest = []
-    for row, (line, fault) in zip(at.tolist(), faults.items(), strict=True):
-        if row < 0:
-            rest.append((line, *fault))
-        else:
-            reason[row], detail[row] = fault
-    return reason, detail, pd.DataFrame(sorted(rest), columns=["line", "reason", "detail"], dtype=object)
+    reason, detail = np.array([faults.get(line, ("", "")) for line in lines.tolist()], object).reshape(-1, 2).T
+    others = sorted(faults.keys() - set(lines.tolist()))
+    rest = pd.DataFrame([(line, *faults[line]) for line in others], columns=["line", "reason", "detail"], dtype=object)
+    return reason, detail, rest
 
 
 def rows_of(table: Table, columns: dict[str, Any], **more: Any) -> Rows:

@@ -17,7 +17,6 @@ Source: the manual pages of sacct and sshare (slurm.schedmd.com/sacct.html, ssha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -216,29 +215,23 @@ def _number(table: Table, column: str) -> FloatArray:
 
 def _limits(table: Table, is_row: BoolArray) -> FloatArray:
     """Return the time limit of each row [s]; NaN if none."""
-    column, values, seconds = _lengths(table, "Timelimit", MINUTE, 8)
-    raw = column.endswith("Raw")
-    seconds[seconds > MAX_TIME] = np.nan
-    expected = f"a {'whole number of minutes' if raw else 'time [days-]hours:minutes:seconds'}, or UNLIMITED"
-    table.check(is_row & np.isnan(seconds) & ~among(values, _NEVER_ENDS), values, column, expected)
+    column, values, seconds = _lengths(table, "Timelimit", MINUTE, MAX_TIME)
+    kind = "whole number of minutes" if column.endswith("Raw") else "time [days-]hours:minutes:seconds"
+    bad = is_row & np.isnan(seconds) & ~among(values, _NEVER_ENDS)
+    table.check(bad, values, column, f"a {kind}, or UNLIMITED")
     return np.where(seconds > 0, seconds, np.nan)
 
 
 def _elapsed(table: Table, needed: BoolArray) -> FloatArray:
     """Return how long each row has run [s]; NaN if unknown, which is a fault where it is needed."""
-    column, values, seconds = _lengths(table, "Elapsed", 1.0, 10)
-    seconds[seconds > 3e9] = np.nan
+    column, values, seconds = _lengths(table, "Elapsed", 1.0, 3e9)
     table.check(needed & np.isnan(seconds) & (values != ""), values, column, "a running time")
     return seconds
 
 
-def _lengths(table: Table, name: str, unit: float, digits: int) -> tuple[str, TextArray, FloatArray]:
-    """Return the column of lengths, ``NameRaw`` in `unit` or ``Name``, its words, and the seconds; NaN if not one."""
-    column = next((c for c in (f"{name}Raw", name) if c in table.columns), "")
-    if not column:
-        return name, np.full(len(table), "", dtype=object), np.full(len(table), np.nan)
-    values = table.words(column)
-    if column == name:
-        return column, values, np.array([length_of(v) for v in values])
-    whole = re.compile(rf"[0-9]{{1,{digits}}}")
-    return column, values, np.array([unit * float(v) if whole.fullmatch(v) else np.nan for v in values])
+def _lengths(table: Table, name: str, unit: float, most: float) -> tuple[str, TextArray, FloatArray]:
+    """Return the column of lengths, ``NameRaw`` in `unit` or ``Name``, its words, and the seconds, NaN above `most`."""
+    column = f"{name}Raw" if f"{name}Raw" in table.columns else name
+    values = table.words(column) if column in table.columns else np.full(len(table), "", dtype=object)
+    seconds = np.array([length_of(v, np.nan if column == name else unit) for v in values])
+    return column, values, np.where(seconds <= most, seconds, np.nan)

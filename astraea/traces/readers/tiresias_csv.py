@@ -75,17 +75,14 @@ def read_tiresias_csv(
     demand = table.demand(gpus)
     submit, duration = table.seconds("submit_time", unit), table.seconds("duration", unit)
     ids = table.text("job_id")
-    owner: TextArray = np.full(len(table), tenant, dtype=object)
-    people = table.text("user") if "user" in table.columns else owner
+    of_file: TextArray = np.full(len(table), tenant, dtype=object)
+    people = table.text("user") if "user" in table.columns else of_file
+    owner = table.text("tenant") if "tenant" in table.columns else of_file if several else people
     if several:
         if "tenant" in table.columns:
             place = f"{table.path}, line 1"
             raise InputError(f"{place}: in a folder each file is one tenant, but this file has a column 'tenant'")
         ids = np.array([f"{tenant}/{i}" for i in ids], dtype=object)
-    elif "tenant" in table.columns:
-        owner = table.text("tenant")
-    else:
-        owner = people
     rows: dict[str, object] = {
         "job_id": ids,
         "tenant": owner,
@@ -102,21 +99,16 @@ def read_tiresias_csv(
 def _deadline(table: Table, submit: FloatArray, unit: Unit) -> FloatArray:
     """Return the latest end on the trace's clock [s]; NaN if there is none."""
     multiply, divide = unit
-
-    def finite(values: FloatArray) -> object:
-        return np.abs(values) <= MAX_TIME * divide / multiply
-
-    expected = f"a number of at most {MAX_TIME:g} s, or nothing"
-    if "deadline" in table.columns:
-        return table.number("deadline", expected, finite, empty=np.nan) * multiply / divide
     wanted = np.full(len(table), np.nan)
-    if "expect_time" in table.columns:
-        wanted = table.number("expect_time", expected, finite, empty=np.nan)
-    elif "expect_time_list" in table.columns:
-        # a list "60-90" has a first deadline and later ones of lower value
-        first = [v[:1] + v[1:].partition("-")[0] for v in table.words("expect_time_list")]
-        firsts = replace(table, columns={"expect_time_list": np.array(first, dtype=object)})
-        wanted = firsts.number("expect_time_list", expected, finite, empty=np.nan)
+    column = next((c for c in ("deadline", "expect_time", "expect_time_list") if c in table.columns), None)
+    if column == "expect_time_list":  # a list "60-90" has a first deadline and later ones of lower value
+        first = [v[:1] + v[1:].partition("-")[0] for v in table.words(column)]
+        table = replace(table, columns=table.columns | {column: np.array(first, dtype=object)})
+    if column:
+        expected, most = f"a number of at most {MAX_TIME:g} s, or nothing", MAX_TIME * divide / multiply
+        wanted = table.number(column, expected, lambda v: np.abs(v) <= most, empty=np.nan)
+    if column == "deadline":
+        return wanted * multiply / divide
     if "best_effort" in table.columns:
         flag = table.number("best_effort", "0 or 1", lambda v: (v == 0) | (v == 1), empty=0.0)
         wanted = np.where(flag == 1, np.nan, wanted)
