@@ -40,10 +40,7 @@ def read_philly(path: Path) -> Rows:
     for i, entry in enumerate(entries):
         if not isinstance(entry, dict):
             raise InputError(f"{log}, job {i + 1}: expected an object with jobid, vc, ..., got {printable(entry)}")
-
-    def where(row: int) -> str:
-        return f'{log}, job {row + 1} ("{printable(entries[row].get("jobid"))}")'
-
+    where = [f'{log}, job {i + 1} ("{printable(e.get("jobid"))}")' for i, e in enumerate(entries)].__getitem__
     columns = {key: _words(entries, key, where) for key in ("jobid", "vc", "status", "submitted_time")}
     refuse_others(columns["status"], _STATES, "status", where)
     submit = parse_dates(columns["submitted_time"], "submitted_time", where, absent=())
@@ -51,10 +48,7 @@ def read_philly(path: Path) -> Rows:
     attempts, gpus = _attempts(entries, where)
     n = len(entries)
     job = attempts["job"].to_numpy(dtype=np.int64)
-
-    def place(row: int) -> str:
-        return where(job[row])
-
+    place = [where(j) for j in job].__getitem__
     start = parse_dates(attempts["start_time"].to_numpy(dtype=object), "start_time", place)
     end = parse_dates(attempts["end_time"].to_numpy(dtype=object), "end_time", place)
     backwards = end < start

@@ -102,8 +102,7 @@ def _weights(tenant: str, given: Weights) -> tuple[dict[str, float] | None, dict
     if tenant == "top-account":
         if tree is None:
             raise InputError("tenant top-account needs the tree of accounts: give weights from sshare -P -a")
-        _, tops, top = tree
-        return tops, top
+        return tree[1], tree[2]
     if tree is None:
         return read_shares(given), None
     if tenant != "account":

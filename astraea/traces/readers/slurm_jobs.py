@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -171,16 +172,13 @@ def details_of(table: Table) -> pd.DataFrame:
 
 def _of_each(table: Table, columns: tuple[str, ...], read: Any) -> list[Any]:
     """Return, for each row, what `read` finds in the first column in which it finds anything, else in ""."""
-    known: dict[str, Any] = {}
     out: list[Any] = [read("")] * len(table)
     for column in reversed([c for c in columns if c in table.columns]):
-        for row, text in enumerate(table.columns[column]):
-            if text not in known:
-                known[text] = read(text)
-            out[row] = known[text] or out[row]
+        out = [read(text) or found for text, found in zip(table.columns[column], out, strict=True)]
     return out
 
 
+@lru_cache(4096)
 def _asked(text: str) -> tuple[float, ...]:
     """Return the `_RESOURCES` of ``cpu=8,mem=4G``, NaN for those not given; () for an empty list."""
     tres = resources(text)
@@ -188,6 +186,7 @@ def _asked(text: str) -> tuple[float, ...]:
     return many if tres else ()
 
 
+@lru_cache(4096)
 def _types_of(text: str) -> str:
     """Return the types of the GPUs of ``gres/gpu:a100=4``, or of ``gpu:a100:4`` before Slurm 20.11."""
     return ",".join(sorted(set(re.findall(r"(?:gres/gpu:|(?<![\w/])gpu:(?!\d+(?:,|$)))([^=:,(]+)", text))))

@@ -35,13 +35,14 @@ REQUIRED: Final = ("job_id", "num_gpu", "submit_time", "duration")
 UNITS: Final[dict[str, Unit]] = {"ms": (1.0, 1000.0), "s": (1.0, 1.0), "min": (60.0, 1.0)}
 
 _COMMON: Final = ("job_id", "num_gpu", "submit_time", "iterations", "model_name", "duration", "interval")
-#: a header of only one member of the family implies the unit: Muri's, Chronus's, ASTRAEA's
+#: a header of only one member of the family implies the unit: Muri's, Chronus's, ASTRAEA's, that of a whole `Trace`
 _TOLD: Final = {
     frozenset({
         *_COMMON, "batch_size", "iteration_time", "resource_time_0", "resource_time_1", "resource_time_2", "priority",
     }): "ms",
     frozenset({*_COMMON, "user", "expect_time_list", "expect_value_list", "best_effort", "job_type"}): "min",
     frozenset({*_COMMON, "user", "expect_time"}): "s",
+    frozenset({"tenant", *REQUIRED, *OPTIONAL}): "s",
 }  # fmt: skip
 
 NAMES: Final = {"demand": "num_gpu"} | {c: c for c in ("job_id", "tenant", "submit_time", "duration", *OPTIONAL)}
@@ -77,12 +78,12 @@ def read_tiresias_csv(
     ids = table.text("job_id")
     of_file: TextArray = np.full(len(table), tenant, dtype=object)
     people = table.text("user") if "user" in table.columns else of_file
-    owner = table.text("tenant") if "tenant" in table.columns else of_file if several else people
     if several:
         if "tenant" in table.columns:
             place = f"{table.path}, line 1"
             raise InputError(f"{place}: in a folder each file is one tenant, but this file has a column 'tenant'")
         ids = np.array([f"{tenant}/{i}" for i in ids], dtype=object)
+    owner = table.text("tenant") if "tenant" in table.columns else of_file if several else people
     rows: dict[str, object] = {
         "job_id": ids,
         "tenant": owner,
