@@ -107,7 +107,9 @@ def read_kestrel(path: Path, strict: bool) -> Rows:
     times = [_dates(table, f"{c}_time") for c in ("submit", "start", "end")]
     known = {"account": texts["account_hash"], "user": texts["user_hash"], "partition": texts["partition"],
              "qos": texts["qos"], "nodes": texts["nodes_used"], "cpus": texts["processors_req"]}  # fmt: skip
-    limit = _limit(jobs.loc[uses, "wallclock_req"])
+    asked = jobs.loc[uses, "wallclock_req"]  # intervals, nanoseconds or text
+    spans = pd.to_timedelta(asked, unit="ns" if pd.api.types.is_numeric_dtype(asked) else None, errors="coerce")
+    limit = to_seconds(spans.where(spans > pd.Timedelta(0)))
     demand, state = table.demand("gpus_requested"), _states(texts["state_simple"])
     found = _rows(table, "id", "account_hash", "user_hash", demand, times, state, known, limit)
     rest = pd.DataFrame({"job_id": _texts(jobs.loc[~uses, "id"]), "reason": NO_GPU}, dtype=object)
@@ -132,12 +134,6 @@ def _dates(table: Table, column: str) -> FloatArray:
     bad = np.isnan(seconds) & ~words.isin(NO_DATE).to_numpy()
     table.check(bad, words.to_numpy(), column, "a date with its zone")
     return seconds
-
-
-def _limit(column: pd.Series[Any]) -> FloatArray:
-    """Read time limits given as intervals, nanoseconds or text [s]; NaN for anything else."""
-    spans = pd.to_timedelta(column, unit="ns" if pd.api.types.is_numeric_dtype(column) else None, errors="coerce")
-    return to_seconds(spans.where(spans > pd.Timedelta(0)))
 
 
 def _states(words: TextArray) -> TextArray:

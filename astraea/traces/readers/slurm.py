@@ -133,7 +133,8 @@ def _parsed(table: Table, tenant: str, top: Mapping[str, str] | None, resource: 
     owner = table.words(TENANTS[tenant])
     owner = np.where(owner == "", NOBODY, owner).astype(object)
     if top is not None:
-        names = np.where(is_row & table.is_good, owner, NOBODY)
+        is_good = [line not in table.faults for line in table.lines.tolist()]
+        names = np.where(is_row & is_good, owner, NOBODY)
         refuse_others(names, (*top, NOBODY), TENANTS[tenant], table.where)
         owner = np.array([top.get(o, o) for o in owner], dtype=object)
     people = table.words("User") if "User" in table.columns else owner

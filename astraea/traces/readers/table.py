@@ -113,11 +113,6 @@ class Table:
         """Return the location of a row, for messages."""
         return f"{self.path}, {self.row.format(self.lines[row])}"
 
-    @property
-    def is_good(self) -> BoolArray:
-        """True for each row that has no fault so far."""
-        return np.array([line not in self.faults for line in self.lines.tolist()], dtype=bool)
-
     def check(self, bad: Any, values: Any, column: str, expected: str) -> None:
         """Note the bad rows as faults, or if `strict` raise `InputError` for the first one."""
         if self.strict:
