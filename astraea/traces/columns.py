@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+import sys
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from astraea.core.arrays import BoolArray, FloatArray
+from astraea.core.arrays import BoolArray, FloatArray, IntArray
 from astraea.core.checks import number
 from astraea.core.errors import InputError
 from astraea.core.text import printable
@@ -49,6 +50,9 @@ waited; `flags` (comma-separated) say which scheduler started it.
 """
 
 REQUIRED: Final = ("job_id", "tenant", "demand", "submit_time", "duration")
+
+Where = Callable[[int], str]
+"""Location of a row, for messages."""
 
 Rule = tuple[str, Callable[[FloatArray], BoolArray]]
 """Expected values of a column of numbers, in words, and the test for them."""
@@ -97,39 +101,23 @@ def job_order(submit_time: FloatArray, ids: npt.NDArray[np.object_]) -> npt.NDAr
     return order
 
 
-class Places(Sequence[str]):
-    """Locations of `n` rows, for messages; `of` gives that of one row on demand."""
-
-    def __init__(self, n: int, of: Callable[[int], str]) -> None:
-        self.n, self.of = n, of
-
-    def __len__(self) -> int:
-        return self.n
-
-    def __getitem__(self, row: Any) -> Any:
-        if not 0 <= row < self.n:
-            raise IndexError(row)
-        return self.of(row)
-
-
 def tenant_table(
-    tenant: npt.NDArray[np.object_], weights: dict[str, float] | None, where: Sequence[str], name: str
-) -> tuple[tuple[str, ...], FloatArray]:
-    """Return tenant names in alphabetical order and their weights, checked against the jobs."""
+    tenant: npt.NDArray[np.object_], weights: dict[str, float] | None, where: Where, name: str
+) -> tuple[IntArray, tuple[str, ...], FloatArray]:
+    """Return the position of each job's tenant, the names in alphabetical order, and their weights."""
     if weights is None:
-        names = tuple(sorted(set(tenant)))
-        return names, np.ones(len(names))
+        weights = dict.fromkeys(tenant, 1.0)
     for t, w in weights.items():
         number(w, f"{name}: the weight of tenant {t!r}", above=0)
-    lacking = next((row for row, t in enumerate(tenant) if t not in weights), None)
-    if lacking is not None:
-        known = ", ".join(map(printable, sorted(weights)))
-        raise InputError(f"{where[lacking]}: tenant {tenant[lacking]!r} has no weight; weights are given for {known}")
     names = tuple(sorted(weights))
-    return names, np.array([float(weights[t]) for t in names])
+    position = pd.Index(names, dtype=object).get_indexer(pd.Index(tenant)).astype(np.int64)
+    if len(lacking := np.flatnonzero(position < 0)):
+        row, known = int(lacking[0]), ", ".join(map(printable, names))
+        raise InputError(f"{where(row)}: tenant {tenant[row]!r} has no weight; weights are given for {known}")
+    return position, names, np.array([float(weights[t]) for t in names])
 
 
-def checked_columns(jobs: pd.DataFrame, name: str, where: Sequence[str]) -> dict[str, Any]:
+def checked_columns(jobs: pd.DataFrame, name: str, where: Where) -> dict[str, Any]:
     """Return every column in its final type; `InputError` for the first invalid value."""
     missing = [c for c in REQUIRED if c not in jobs.columns]
     if missing:
@@ -145,8 +133,7 @@ def checked_columns(jobs: pd.DataFrame, name: str, where: Sequence[str]) -> dict
         given = jobs[c] if c in jobs else jobs["tenant"] if c == "user" else pd.Series(OPTIONAL[c], index=jobs.index)
         texts = [str(v).strip() for v in given]
         if c != "job_id":  # each name is in memory once, not once per job
-            kept: dict[str, str] = {}
-            texts = [kept.setdefault(text, text) for text in texts]
+            texts = [sys.intern(text) for text in texts]
         out[c] = np.array(texts, dtype=object)
         refuse(given.isna() | (out[c] == ""), out[c], c, where, "a name")
     refuse(pd.Series(out["job_id"]).duplicated(), out["job_id"], "job_id", where, "unique")
@@ -160,14 +147,14 @@ def checked_columns(jobs: pd.DataFrame, name: str, where: Sequence[str]) -> dict
     return out
 
 
-def refuse(bad: Any, values: Any, column: str, where: Sequence[str], expected: str) -> None:
+def refuse(bad: Any, values: Any, column: str, where: Where, expected: str) -> None:
     """Raise `InputError` for the first bad row with its place, column and value, and the number of other bad rows."""
     rows = np.flatnonzero(bad)
     if len(rows) == 0:
         return
     first = int(rows[0])
     more = f" (and {len(rows) - 1} more like it)" if len(rows) > 1 else ""
-    raise InputError(f"{where[first]}: {printable(column)} must be {expected}, got {shown(values[first])}{more}")
+    raise InputError(f"{where(first)}: {printable(column)} must be {expected}, got {shown(values[first])}{more}")
 
 
 def shown(value: Any) -> str:
@@ -175,6 +162,6 @@ def shown(value: Any) -> str:
     return f'"{printable(value)}"' if isinstance(value, str) else f"{value}"
 
 
-def refuse_others(values: Any, allowed: Collection[str], column: str, where: Sequence[str]) -> None:
+def refuse_others(values: Any, allowed: Collection[str], column: str, where: Where) -> None:
     """Raise `InputError` for the first row whose text is not one of `allowed`."""
     refuse(~np.isin(values.astype(str), list(allowed)), values, column, where, f"one of {', '.join(allowed)}")

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from math import isnan
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from astraea.core.errors import InputError
 from astraea.core.text import printable
-from astraea.core.units import DAY, HOUR, MINUTE
+from astraea.core.units import MINUTE
 from astraea.traces.readers.table import read_text
-from astraea.traces.slurm_words import hosts_of
+from astraea.traces.slurm_words import hosts_of, length_of
 
 Fields = Mapping[str, str]
 
@@ -28,7 +29,6 @@ IGNORED: Final = ("frontendname", "downnodes", "switchname", "mapreduceplugin")
 
 _SETTING: Final = re.compile(r"([\w./:\[\]-]+?)[ \t]*[-+*/]?=[ \t]*(\"[^\"]*\"|[^\s\"]*)")
 _SHOWN: Final = re.compile(r"^(\S+)\s+= ?(.*)$")
-_TIME: Final = re.compile(r"(?:(?P<days>\d+)-)?(?P<parts>\d+(?::\d+){0,2})")
 _INCLUDES: Final = 10
 _NO_TEXT: Final = ("(null)", "n/a", "none", "")
 
@@ -240,22 +240,16 @@ def is_flat(accounts: Accounts) -> bool:
     return all(a.user or a.parent in ("", ROOT) for a in accounts.associations)
 
 
-def seconds(text: str, name: str, unit: float = MINUTE) -> float:
-    """Read a time of Slurm [s]; a plain number is in `unit`, 0 and words such as INFINITE mean infinity.
+def seconds(text: str, name: str) -> float:
+    """Read a time of Slurm [s]; a plain number is in minutes, 0 and words such as INFINITE mean infinity.
 
     ``5-0`` is five days, ``0:10:00`` ten minutes; ``300 sec`` is the form of ``scontrol show config``.
     """
     text = text.strip()
-    if plain := re.fullmatch(r"(\d+) ?(sec|min)s?", text):
-        return float(plain[1]) * (MINUTE if plain[2] == "min" else 1) or float("inf")
     if text.upper() in ("INFINITE", "UNLIMITED", "NONE", "-1"):
         return float("inf")
-    if not (found := _TIME.fullmatch(text)):
+    plain = re.fullmatch(r"(\d+) ?(sec|min)s?", text)
+    time = length_of(plain[1] if plain else text, 1.0 if plain and plain[2] == "sec" else MINUTE)
+    if isnan(time):
         raise InputError(f"{name}: expected a time of Slurm such as 7-0 or 00:10:00, got {printable(text)!r}")
-    parts = [float(part) for part in found["parts"].split(":")]
-    if found["days"] is not None:
-        time = float(found["days"]) * DAY + sum(n * u for n, u in zip(parts, (HOUR, MINUTE, 1), strict=False))
-    else:
-        units = {1: (unit,), 2: (MINUTE, 1), 3: (HOUR, MINUTE, 1)}[len(parts)]
-        time = sum(n * u for n, u in zip(parts, units, strict=True))
     return time or float("inf")

@@ -1,6 +1,6 @@
-"""Words common to Slurm's queue and accounting: states of jobs, numbers, and GPUs in lists of resources.
+"""Words common to Slurm's programs: states of jobs, lengths of time, numbers, and GPUs in lists of resources.
 
-Source: the manual pages of squeue and sacct (slurm.schedmd.com).
+Source: the manual pages of squeue, sacct and sbatch (slurm.schedmd.com).
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import Any, Final
+
+from astraea.core.units import DAY, HOUR, MINUTE
 
 WAITING: Final = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD", "CONFIGURING")
 RUNNING: Final = ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT")
@@ -30,6 +32,22 @@ _NO_VALUE: Final = tuple(2**bits - k for bits in (32, 64) for k in (1, 2))
 
 GPU: Final = "gres/gpu"
 """Slurm's name for GPUs in a list of resources."""
+
+
+@lru_cache(4096)
+def length_of(text: str, unit: float = float("nan")) -> float:
+    """Return the seconds of ``[days-]hours:minutes:seconds``, ``minutes:seconds`` or ``days-hours``; NaN if it is not.
+
+    A plain number is in `unit`.
+    """
+    days, dash, clock = text.rpartition("-")
+    words = clock.split(":")
+    units = (unit,) if len(words) == 1 else (HOUR, MINUTE, 1.0)[-len(words) :]
+    if dash:
+        words, units = [days, *words], (DAY, HOUR, MINUTE, 1.0)
+    if len(words) > len(units) or not all(re.fullmatch(r"\d{1,10}", word) for word in words):
+        return float("nan")
+    return sum(float(word) * each for word, each in zip(words, units, strict=False))
 
 
 @lru_cache(4096)
@@ -76,7 +94,7 @@ def hosts_of(nodes: str) -> tuple[str, ...]:
     for part in re.findall(r"(?:[^,\[]|\[[^\]]*\]?)+", nodes):
         names = [""]
         for text, inside in re.findall(r"([^\[]*)(?:\[([^\]]*)\]?)?", part):
-            numbers = _numbers(inside) if inside else [""]
+            numbers = _numbers(inside)
             if len(names) * len(numbers) > MOST_NODES:  # no cluster has that many
                 return (nodes,)
             names = [name + text + number for name in names for number in numbers]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,7 +17,7 @@ from astraea.core.digest import digest_of
 from astraea.core.errors import InputError
 from astraea.core.frozen import read_only
 from astraea.core.units import DAY
-from astraea.traces.columns import OPTIONAL, REQUIRED, Places, checked_columns, job_order, tenant_table
+from astraea.traces.columns import OPTIONAL, REQUIRED, Where, checked_columns, job_order, tenant_table
 from astraea.traces.tree import Tree
 
 
@@ -122,7 +121,7 @@ class Trace:
         excluded_jobs: pd.DataFrame | None = None,
         recorded: pd.DataFrame | None = None,
         details: pd.DataFrame | None = None,
-        places: Sequence[str] | None = None,
+        places: Where | None = None,
     ) -> Trace:
         """Check a table of jobs and make a trace of it.
 
@@ -134,21 +133,21 @@ class Trace:
             One row per row of `jobs`, in the same order.
         weights : dict, optional
             Weight of every tenant; every named tenant exists, with or without jobs. Equal weights by default.
-        places : sequence of str, optional
-            Location of each row (``"file.csv, line 7"``), for messages.
+        places : function, optional
+            Gives the location of a row (``"file.csv, line 7"``), for messages.
 
         Raises
         ------
         InputError
             With the row, the column, the value and what is expected.
         """
-        where = places if places is not None else Places(len(jobs), lambda row: f"{name}, row {row}")
+        where = places or (lambda row: f"{name}, row {row}")
         columns = checked_columns(jobs, name, where)
         order = job_order(columns["submit_time"], columns["job_id"])
-        names, weight = tenant_table(columns["tenant"], weights, where, name)
+        tenant, names, weight = tenant_table(columns["tenant"], weights, where, name)
         return cls(
             name=name,
-            tenant=_positions(columns["tenant"], names)[order],
+            tenant=tenant[order],
             tenants=names,
             tenant_weight=weight,
             tree=getattr(weights, "tree", None),
@@ -219,12 +218,10 @@ class Trace:
             raise InputError(f"{self.name}: no job was submitted in [{start}, {end}) s")
         before = np.flatnonzero(self.submit_time < start)
         past = self._take(before, name=f"{self.name} history", history=None) if len(before) else None
-        taken = self._take(inside)
-        if taken.recorded is not None:
-            shifted = taken.recorded.assign(start=taken.recorded["start"] - start, end=taken.recorded["end"] - start)
-            taken = dataclasses.replace(taken, recorded=shifted)
-        return dataclasses.replace(
-            taken,
+        runs = self.recorded
+        shifted = runs if runs is None else runs.assign(start=runs["start"] - start, end=runs["end"] - start)
+        return dataclasses.replace(self, recorded=shifted)._take(
+            inside,
             submit_time=self.submit_time[inside] - start,
             deadline=self.deadline[inside] - start,
             origin=None if self.origin is None else self.origin + pd.Timedelta(seconds=start),
@@ -261,12 +258,6 @@ class Trace:
     def with_weights(self, weights: dict[str, float]) -> Trace:
         """Return the same jobs with other tenant weights; every tenant of the trace must be named."""
         before = np.array(self.tenants, dtype=object)
-        names, weight = tenant_table(before, weights, list(self.tenants), self.name)
-        tenant = _positions(before, names)[self.tenant]
+        position, names, weight = tenant_table(before, weights, self.tenants.__getitem__, self.name)
         tree = getattr(weights, "tree", None)
-        return dataclasses.replace(self, tenants=names, tenant_weight=weight, tenant=tenant, tree=tree)
-
-
-def _positions(tenant: npt.NDArray[np.object_], names: tuple[str, ...]) -> IntArray:
-    """Return the index of each tenant into `names`."""
-    return pd.Index(names, dtype=object).get_indexer(pd.Index(tenant)).astype(np.int64)
+        return dataclasses.replace(self, tenants=names, tenant_weight=weight, tenant=position[self.tenant], tree=tree)

@@ -58,7 +58,7 @@ class Workload:
             values = np.asarray(getattr(self, column))
             if values.shape != (n,):
                 raise InputError(f"{self.name}: {column} must have {n} values, one a job, got {values.shape}")
-        where = [f"{self.name}, job {i}" for i in self.job_id]
+        where = [f"{self.name}, job {i}" for i in self.job_id].__getitem__
         ids = np.array(self.job_id, dtype=object)
         refuse(pd.Series(ids).duplicated(), ids, "job_id", where, "unique")
         for column, (expected, good) in _RULES.items():
@@ -69,7 +69,7 @@ class Workload:
         entities = np.asarray(self.entity)
         refuse(~np.isin(entities, range(last + 1)), entities, "entity", where, f"an entity from 0 to {last}")
         expected, good = POSITIVE
-        weights, whose = np.asarray(self.entity_weight), [f"{self.name}, entity {i}" for i in range(last + 1)]
+        weights, whose = np.asarray(self.entity_weight), (lambda k: f"{self.name}, entity {k}")
         refuse(~good(weights), weights, "its weight", whose, expected)
         for column in (*_RULES, "entity", "entity_weight"):
             whole = column in ("scale_factor", "entity")

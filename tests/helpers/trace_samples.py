@@ -110,8 +110,8 @@ PHILLY: list[dict[str, Any]] = [
 
 
 def write_csv(trace: Trace, path: Path) -> str:
-    """Write a trace with all its columns, in seconds; gives the path as text."""
-    trace.frame.rename(columns={"demand": "num_gpu"}).to_csv(path, index=False)
+    """Write the table of a trace; gives the path as text."""
+    trace.frame.to_csv(path, index=False)
     return str(path)
 
 

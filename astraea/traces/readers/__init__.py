@@ -135,8 +135,9 @@ def _by_tenant(path: Path, format: str, read: Callable[[Path, str, bool], Rows])
     if len(parts) == 1:
         return parts[0]
     rest = [p.unreadable for p in parts if p.unreadable is not None]
+    places = [(p, row) for p in parts for row in range(len(p.frame))]
     return Rows(
-        pd.concat([p.frame for p in parts], ignore_index=True), [place for p in parts for place in p.where],
+        pd.concat([p.frame for p in parts], ignore_index=True), lambda row: places[row][0].where(places[row][1]),
         unreadable=pd.concat(rest, ignore_index=True) if rest else None,
     )  # fmt: skip
 
@@ -159,7 +160,7 @@ def recognise(path: Path) -> str:
         job = next((each.split() for each in text.splitlines() if each.strip() and each.lstrip()[0] != ";"), [])
         header = {c.strip().strip('"') for c in line.split(",")}
         fits = {
-            "tiresias-csv": header.issuperset(tiresias_csv.REQUIRED),
+            "tiresias-csv": header.issuperset(tiresias_csv.REQUIRED) or tiresias_csv.is_frame(header),
             "helios": header.issuperset(helios.REQUIRED),
             "philly": text[0] == "[",
             "gavel": len(line.split("\t")) in gavel.FORMS,

@@ -7,6 +7,7 @@ seconds from the earliest submission of a GPU job.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -33,8 +34,7 @@ _SUSPENDED: Final = "SUSPENDED"
 def read_helios(path: Path, weights: dict[str, float] | None) -> tuple[Rows, dict[str, float]]:
     """Read a folder of one Helios cluster, or its `cluster_log.csv`; `weights` replace its virtual clusters' sizes."""
     log = path / LOG if path.is_dir() else path
-    table = read_table(log)
-    table.require(REQUIRED)
+    table = read_table(log).require(REQUIRED)
     ids = table.text("job_id")
     gpus = table.demand("gpu_num")
     cpu_job = gpus == 0
@@ -74,7 +74,7 @@ def read_helios(path: Path, weights: dict[str, float] | None) -> tuple[Rows, dic
         }
     )
     cpu = frame({"job_id": ids[cpu_job], "reason": np.full(int(cpu_job.sum()), "is a CPU job (0 GPUs)", dtype=object)})
-    where = [*jobs.where, *table.take(cpu_job).where]
+    where = replace(table, lines=np.concatenate([jobs.lines, table.lines[cpu_job]])).where
     return Rows(pd.concat([rows, cpu], ignore_index=True), where, origin), chosen
 
 
@@ -82,8 +82,7 @@ def _sizes(path: Path) -> dict[str, float]:
     """Read the GPUs of each virtual cluster on the last day on which it had any."""
     if not path.is_file():
         raise InputError(f"{path}: no such file, which gives the sizes of the virtual clusters; add it or give weights")
-    table = read_table(path)
-    table.require(("date",))
+    table = read_table(path).require(("date",))
     day = table.words("date")
     dates = pd.to_datetime(pd.Series(day, dtype=object).str[:10], format="%Y-%m-%d", errors="coerce")
     refuse(dates.isna().to_numpy(), day, "date", table.where, "a date YYYY-MM-DD")

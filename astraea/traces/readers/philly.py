@@ -20,7 +20,7 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.core.text import printable
-from astraea.traces.columns import MAX_DEMAND, refuse, refuse_others
+from astraea.traces.columns import MAX_DEMAND, Where, refuse, refuse_others
 from astraea.traces.readers.rows import NO_TIME, Rows, frame, reasons
 from astraea.traces.readers.table import parse_dates, read_json, to_seconds
 
@@ -40,7 +40,7 @@ def read_philly(path: Path) -> Rows:
     for i, entry in enumerate(entries):
         if not isinstance(entry, dict):
             raise InputError(f"{log}, job {i + 1}: expected an object with jobid, vc, ..., got {printable(entry)}")
-    where = [f'{log}, job {i + 1} ("{printable(e.get("jobid"))}")' for i, e in enumerate(entries)]
+    where = [f'{log}, job {i + 1} ("{printable(e.get("jobid"))}")' for i, e in enumerate(entries)].__getitem__
     columns = {key: _words(entries, key, where) for key in ("jobid", "vc", "status", "submitted_time")}
     refuse_others(columns["status"], _STATES, "status", where)
     submit = parse_dates(columns["submitted_time"], "submitted_time", where, absent=())
@@ -48,12 +48,12 @@ def read_philly(path: Path) -> Rows:
     attempts, gpus = _attempts(entries, where)
     n = len(entries)
     job = attempts["job"].to_numpy(dtype=np.int64)
-    places = [where[j] for j in job]
-    start = parse_dates(attempts["start_time"].to_numpy(dtype=object), "start_time", places)
-    end = parse_dates(attempts["end_time"].to_numpy(dtype=object), "end_time", places)
+    place = [where(j) for j in job].__getitem__
+    start = parse_dates(attempts["start_time"].to_numpy(dtype=object), "start_time", place)
+    end = parse_dates(attempts["end_time"].to_numpy(dtype=object), "end_time", place)
     backwards = end < start
     repeated = backwards & (end >= _REPEATED_HOUR[0]) & (start < _REPEATED_HOUR[1])
-    refuse(backwards & ~repeated, attempts["end_time"].to_numpy(), "end_time", places, "no earlier than start_time")
+    refuse(backwards & ~repeated, attempts["end_time"].to_numpy(), "end_time", place, "no earlier than start_time")
     ran, open_ended = to_seconds(end - start), np.isnat(end) & ~np.isnat(start)
     columns_of = {"ran": ran, "timed": ~np.isnan(ran), "repeated": repeated, "running": open_ended}
     how = {"ran": "sum", "timed": "max", "repeated": "max", "running": "last", "first": "min"}
@@ -86,33 +86,33 @@ def read_philly(path: Path) -> Rows:
     return Rows(rows, where, pd.Timestamp(submit.min()), id_column="jobid")
 
 
-def _words(entries: list[dict[str, Any]], key: str, where: list[str]) -> Any:
+def _words(entries: list[dict[str, Any]], key: str, where: Where) -> Any:
     """Return one text per job; a missing key or another type is refused."""
     values = [e.get(key) for e in entries]
-    for value, entry, place in zip(values, entries, where, strict=True):
+    for row, (value, entry) in enumerate(zip(values, entries, strict=True)):
         if not _is_text(value):
             got = f"got {printable(value)}" if key in entry else "which is missing"
-            raise InputError(f"{place}: {key} must be a text, {got}")
+            raise InputError(f"{where(row)}: {key} must be a text, {got}")
     return np.array(values, dtype=object)
 
 
-def _attempts(entries: list[dict[str, Any]], where: list[str]) -> tuple[pd.DataFrame, Any]:
+def _attempts(entries: list[dict[str, Any]], where: Where) -> tuple[pd.DataFrame, Any]:
     """Collect all attempts in one table (job, start_time, end_time), and the GPUs of each job."""
     jobs: list[int] = []
     times: dict[str, list[str]] = {"start_time": [], "end_time": []}
     gpus = np.zeros(len(entries), dtype=np.int64)
     for i, entry in enumerate(entries):
-        for attempt in _list(entry, "attempts", where[i]):
+        for attempt in _list(entry, "attempts", where(i)):
             jobs.append(i)
             for key, column in times.items():
                 value = attempt.get(key)
                 if not (value is None or (isinstance(value, str) and value.isascii())):
-                    raise InputError(f"{where[i]}: {key} must be a time YYYY-MM-DD HH:MM:SS, got {printable(value)}")
+                    raise InputError(f"{where(i)}: {key} must be a time YYYY-MM-DD HH:MM:SS, got {printable(value)}")
                 column.append(value or "")
             if gpus[i] == 0:
-                for detail in _list(attempt, "detail", where[i]):
+                for detail in _list(attempt, "detail", where(i)):
                     if not isinstance(listed := detail.get("gpus"), list):
-                        raise InputError(f"{where[i]}: gpus must be a list of GPUs, got {printable(listed)}")
+                        raise InputError(f"{where(i)}: gpus must be a list of GPUs, got {printable(listed)}")
                     gpus[i] += len(listed)
     refuse(gpus > MAX_DEMAND, gpus.astype(object), "gpus", where, f"a list of at most {MAX_DEMAND} GPUs")
     return pd.DataFrame({"job": np.array(jobs, dtype=np.int64), **times}), gpus

@@ -51,7 +51,7 @@ _YEAR: Final = 525_600.0  #: SuperCloud's time limit for jobs that asked for non
 
 def read_acme(path: Path, strict: bool) -> Rows:
     """Read the jobs of Seren or Kalos; the tenants are the users."""
-    table = _table(path, HEADERS["acme"], strict)
+    table = read_table(path, strict=strict).require(HEADERS["acme"])
     known = {"user": table.words("user"), "nodes": table.words("node_num"), "cpus": table.words("cpu_num")}
     times = [_dates(table, f"{c}_time") for c in ("submit", "start", "end")]
     return _rows(table, "job_id", "user", "user", table.demand("gpu_num"), times, _states(table.words("state")), known)
@@ -59,7 +59,7 @@ def read_acme(path: Path, strict: bool) -> Rows:
 
 def read_supercloud(path: Path, strict: bool) -> Rows:
     """Read ``slurm-log.csv``; the tenants are the users. Demand is the GPUs that a job got, else those it asked for."""
-    table = _table(path, HEADERS["supercloud"], strict)
+    table = read_table(path, strict=strict).require(HEADERS["supercloud"])
     got, asked = (
         np.array([sum(map(int, _GPUS.findall(tres))) for tres in table.words(c)], dtype=np.float64)
         for c in ("tres_alloc", "tres_req")
@@ -78,7 +78,7 @@ def read_supercloud(path: Path, strict: bool) -> Rows:
 
 def read_spot_gpu(path: Path, strict: bool) -> Rows:
     """Read ``job_info_df.csv``, which has no start times; the tenants are the organizations, HP or Spot is `qos`."""
-    table = _table(path, HEADERS["spot-gpu"], strict)
+    table = read_table(path, strict=strict).require(HEADERS["spot-gpu"])
     each, workers = (table.number(c, "a number of at least 0", lambda v: v >= 0) for c in ("gpu_request", "worker_num"))
     submit, duration = table.seconds("submit_time"), table.seconds("duration")
     known = {"account": table.words("organization"), "gpu_type": table.words("gpu_model"),
@@ -107,7 +107,9 @@ def read_kestrel(path: Path, strict: bool) -> Rows:
     times = [_dates(table, f"{c}_time") for c in ("submit", "start", "end")]
     known = {"account": texts["account_hash"], "user": texts["user_hash"], "partition": texts["partition"],
              "qos": texts["qos"], "nodes": texts["nodes_used"], "cpus": texts["processors_req"]}  # fmt: skip
-    limit = _limit(jobs.loc[uses, "wallclock_req"])
+    asked = jobs.loc[uses, "wallclock_req"]  # intervals, nanoseconds or text
+    spans = pd.to_timedelta(asked, unit="ns" if pd.api.types.is_numeric_dtype(asked) else None, errors="coerce")
+    limit = to_seconds(spans.where(spans > pd.Timedelta(0)))
     demand, state = table.demand("gpus_requested"), _states(texts["state_simple"])
     found = _rows(table, "id", "account_hash", "user_hash", demand, times, state, known, limit)
     rest = pd.DataFrame({"job_id": _texts(jobs.loc[~uses, "id"]), "reason": NO_GPU}, dtype=object)
@@ -117,12 +119,6 @@ def read_kestrel(path: Path, strict: bool) -> Rows:
 READERS: Final[dict[str, Callable[[Path, bool], Rows]]] = {
     "acme": read_acme, "supercloud": read_supercloud, "kestrel": read_kestrel, "spot-gpu": read_spot_gpu,
 }  # fmt: skip
-
-
-def _table(path: Path, header: tuple[str, ...], strict: bool) -> Table:
-    table = read_table(path, strict=strict)
-    table.require(header)
-    return table
 
 
 def _texts(column: pd.Series[Any]) -> TextArray:
@@ -138,12 +134,6 @@ def _dates(table: Table, column: str) -> FloatArray:
     bad = np.isnan(seconds) & ~words.isin(NO_DATE).to_numpy()
     table.check(bad, words.to_numpy(), column, "a date with its zone")
     return seconds
-
-
-def _limit(column: pd.Series[Any]) -> FloatArray:
-    """Read time limits given as intervals, nanoseconds or text [s]; NaN for anything else."""
-    spans = pd.to_timedelta(column, unit="ns" if pd.api.types.is_numeric_dtype(column) else None, errors="coerce")
-    return to_seconds(spans.where(spans > pd.Timedelta(0)))
 
 
 def _states(words: TextArray) -> TextArray:

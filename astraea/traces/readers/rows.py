@@ -13,7 +13,7 @@ import pandas as pd
 from astraea.core.arrays import TextArray
 from astraea.core.errors import InputError
 from astraea.core.units import HOUR
-from astraea.traces.columns import OPTIONAL, REQUIRED, STATES, Places, refuse
+from astraea.traces.columns import OPTIONAL, REQUIRED, STATES, Where, refuse
 from astraea.traces.readers.table import Faults, Table
 from astraea.traces.trace import Trace
 
@@ -31,7 +31,7 @@ class Rows(NamedTuple):
     """
 
     frame: pd.DataFrame
-    where: Sequence[str]
+    where: Where
     origin: pd.Timestamp | None = None
     id_column: str = "job_id"
     recorded: pd.DataFrame | None = None
@@ -55,15 +55,10 @@ def reasons(n: int, *rules: tuple[Any, str]) -> TextArray:
 
 def faults_of(faults: Faults, lines: npt.NDArray[np.int64]) -> tuple[TextArray, TextArray, pd.DataFrame]:
     """Return fault and detail of the rows on these lines, "" if none, and a table of the faults on all other lines."""
-    reason, detail = np.full((2, len(lines)), "", dtype=object)
-    at = pd.Index(lines).get_indexer(pd.Index([*faults], dtype=np.int64))
-    rest = []
-    for row, (line, fault) in zip(at.tolist(), faults.items(), strict=True):
-        if row < 0:
-            rest.append((line, *fault))
-        else:
-            reason[row], detail[row] = fault
-    return reason, detail, pd.DataFrame(sorted(rest), columns=["line", "reason", "detail"], dtype=object)
+    reason, detail = np.array([faults.get(line, ("", "")) for line in lines.tolist()], object).reshape(-1, 2).T
+    others = sorted(faults.keys() - set(lines.tolist()))
+    rest = pd.DataFrame([(line, *faults[line]) for line in others], columns=["line", "reason", "detail"], dtype=object)
+    return reason, detail, rest
 
 
 def rows_of(table: Table, columns: dict[str, Any], **more: Any) -> Rows:
@@ -113,5 +108,5 @@ def assemble(found: Rows, name: str, weights: dict[str, float] | None, strict: b
     return Trace.from_frame(
         used, name=name, weights=weights, origin=found.origin, excluded_jobs=aside,
         recorded=found.recorded, details=None if details is None else details.iloc[kept],
-        places=Places(len(kept), lambda row: where[kept[row]]),
+        places=lambda row: where(kept[row]),
     )  # fmt: skip

@@ -77,15 +77,15 @@ def read_sshare(path: Path) -> tuple[dict[str, float], dict[str, float], dict[st
     top: dict[str, str] = {}
     above, path_to = np.full(len(names), -1), list[int]()
     for k, name in enumerate(names):
-        top[name] = name if depth[k] == depth[0] else top[names[k - 1]]
         while path_to and depth[path_to[-1]] >= depth[k]:
             path_to.pop()
         above[k] = path_to[-1] if path_to else -1
+        top[name] = top[names[above[k]]] if path_to else name
         path_to.append(k)
     below = np.bincount(above[above >= 0], share[above >= 0], len(names))
     if (below > share + 1e-5).any():  # Fair Tree: shares among those with the same parent, not in the whole
         for place in np.flatnonzero(above >= 0):
             share[place] *= share[above[place]]
-    leaves = [k for k in range(len(names)) if k + 1 == len(names) or depth[k + 1] <= depth[k]]
     of = dict(zip(names, share.tolist(), strict=True))
-    return {names[k]: of[names[k]] for k in leaves}, {name: of[name] for name in set(top.values())}, top
+    leaves = {name: of[name] for k, name in enumerate(names) if k not in above}
+    return leaves, {name: of[name] for name in set(top.values())}, top

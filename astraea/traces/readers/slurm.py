@@ -17,9 +17,7 @@ Source: the manual pages of sacct and sshare (slurm.schedmd.com/sacct.html, ssha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,14 +28,14 @@ from pandas.api.types import union_categoricals
 from astraea.core.arrays import BoolArray, FloatArray, TextArray
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
-from astraea.core.units import DAY, HOUR, MINUTE
-from astraea.traces.columns import MAX_DEMAND, refuse_others
+from astraea.core.units import MINUTE
+from astraea.traces.columns import MAX_DEMAND, MAX_TIME, refuse_others
 from astraea.traces.readers.rows import Rows, faults_of
 from astraea.traces.readers.shares import read_shares, read_sshare
 from astraea.traces.readers.slurm_files import ID, TENANTS, read_json_jobs, read_rows
 from astraea.traces.readers.slurm_jobs import AGAIN, NEVER, PART, STEP, WAITS, details_of, jobs_of
 from astraea.traces.readers.table import Faults, Table, among, read_start
-from astraea.traces.slurm_words import GPU, REQUEUED, RUNNING, STATES, WAITING, count_of, gres_of
+from astraea.traces.slurm_words import GPU, REQUEUED, RUNNING, STATES, WAITING, count_of, gres_of, length_of
 
 __all__ = ["AGAIN", "NEVER", "NOBODY", "PART", "REQUIRED", "STEP", "WAITS", "read_slurm"]
 
@@ -54,8 +52,6 @@ _COUNTS: Final = {"cpu": ("AllocCPUS", "NCPUS", "ReqCPUS"), "node": ("AllocNodes
 
 _FIRST, _LAST = np.datetime64("2000-01-01T00:00:00"), np.datetime64("2106-02-07T06:28:15")
 """Slurm dates from 2002, and its times have 32 bits."""
-
-_LENGTH: Final = re.compile(r"(?:(?P<d>\d{1,6})-)?(?:(?P<h>\d{1,8}):)?(?P<m>\d{1,8}):(?P<s>\d{1,8})(?:\.\d+)?")
 
 Weights = str | Path | Mapping[str, float] | None
 """Source of tenant weights, as in `read_trace`."""
@@ -106,8 +102,7 @@ def _weights(tenant: str, given: Weights) -> tuple[dict[str, float] | None, dict
     if tenant == "top-account":
         if tree is None:
             raise InputError("tenant top-account needs the tree of accounts: give weights from sshare -P -a")
-        _, tops, top = tree
-        return tops, top
+        return tree[1], tree[2]
     if tree is None:
         return read_shares(given), None
     if tenant != "account":
@@ -138,7 +133,8 @@ def _parsed(table: Table, tenant: str, top: Mapping[str, str] | None, resource: 
     owner = table.words(TENANTS[tenant])
     owner = np.where(owner == "", NOBODY, owner).astype(object)
     if top is not None:
-        names = np.where(is_row & table.is_good, owner, NOBODY)
+        is_good = [line not in table.faults for line in table.lines.tolist()]
+        names = np.where(is_row & is_good, owner, NOBODY)
         refuse_others(names, (*top, NOBODY), TENANTS[tenant], table.where)
         owner = np.array([top.get(o, o) for o in owner], dtype=object)
     people = table.words("User") if "User" in table.columns else owner
@@ -219,37 +215,23 @@ def _number(table: Table, column: str) -> FloatArray:
 
 def _limits(table: Table, is_row: BoolArray) -> FloatArray:
     """Return the time limit of each row [s]; NaN if none."""
-    column, values, seconds = _lengths(table, "Timelimit", MINUTE, 8)
-    raw = column.endswith("Raw")
-    expected = f"a {'whole number of minutes' if raw else 'time [days-]hours:minutes:seconds'}, or UNLIMITED"
-    table.check(is_row & np.isnan(seconds) & ~among(values, _NEVER_ENDS), values, column, expected)
+    column, values, seconds = _lengths(table, "Timelimit", MINUTE, MAX_TIME)
+    kind = "whole number of minutes" if column.endswith("Raw") else "time [days-]hours:minutes:seconds"
+    bad = is_row & np.isnan(seconds) & ~among(values, _NEVER_ENDS)
+    table.check(bad, values, column, f"a {kind}, or UNLIMITED")
     return np.where(seconds > 0, seconds, np.nan)
 
 
 def _elapsed(table: Table, needed: BoolArray) -> FloatArray:
     """Return how long each row has run [s]; NaN if unknown, which is a fault where it is needed."""
-    column, values, seconds = _lengths(table, "Elapsed", 1.0, 10)
-    seconds[seconds > 3e9] = np.nan
+    column, values, seconds = _lengths(table, "Elapsed", 1.0, 3e9)
     table.check(needed & np.isnan(seconds) & (values != ""), values, column, "a running time")
     return seconds
 
 
-def _lengths(table: Table, name: str, unit: float, digits: int) -> tuple[str, TextArray, FloatArray]:
-    """Return the column of lengths, ``NameRaw`` in `unit` or ``Name``, its words, and the seconds; NaN if not one."""
-    column = next((c for c in (f"{name}Raw", name) if c in table.columns), "")
-    if not column:
-        return name, np.full(len(table), "", dtype=object), np.full(len(table), np.nan)
-    values = table.words(column)
-    if column == name:
-        return column, values, np.array([_length(v) for v in values])
-    whole = re.compile(rf"[0-9]{{1,{digits}}}")
-    return column, values, np.array([unit * float(v) if whole.fullmatch(v) else np.nan for v in values])
-
-
-@lru_cache(4096)
-def _length(text: str) -> float:
-    """Return the seconds of ``[days-]hours:minutes:seconds``, NaN if it is something else."""
-    found = _LENGTH.fullmatch(text)
-    if found is None:
-        return float("nan")
-    return sum(float(found[unit] or 0) * seconds for unit, seconds in zip("dhms", (DAY, HOUR, MINUTE, 1), strict=True))
+def _lengths(table: Table, name: str, unit: float, most: float) -> tuple[str, TextArray, FloatArray]:
+    """Return the column of lengths, ``NameRaw`` in `unit` or ``Name``, its words, and the seconds, NaN above `most`."""
+    column = f"{name}Raw" if f"{name}Raw" in table.columns else name
+    values = table.words(column) if column in table.columns else np.full(len(table), "", dtype=object)
+    seconds = np.array([length_of(v, np.nan if column == name else unit) for v in values])
+    return column, values, np.where(seconds <= most, seconds, np.nan)

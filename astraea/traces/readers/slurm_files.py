@@ -86,8 +86,8 @@ def read_rows(path: Path, names: Sequence[str], strict: bool, faults: Faults) ->
                 is_first = False
                 yield number, row
             elif strict:
-                hint = "; is there a | in a job's name?" if len(line.split("|")) > len(names) else ""
                 got = line.count("|") + 1
+                hint = "; is there a | in a job's name?" if got > len(names) else ""
                 raise InputError(f"{path}, line {number}: expected {len(names)} columns, got {got}{hint}")
             else:
                 faults[number] = WIDTH, f"{line.count('|') + 1}, not {len(names)}"

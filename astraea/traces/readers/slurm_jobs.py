@@ -6,6 +6,8 @@ Source: the manual page of sacct (slurm.schedmd.com/sacct.html).
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +15,7 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.units import HOUR
-from astraea.traces.columns import DETAILS, Places
+from astraea.traces.columns import DETAILS
 from astraea.traces.readers.rows import NO_TIME, Rows
 from astraea.traces.readers.table import Table, among
 from astraea.traces.slurm_words import ENDED, REQUEUED, count_of, resources
@@ -89,12 +91,11 @@ def jobs_of(rows: pd.DataFrame, table: Table, unreadable: pd.DataFrame, no_deman
     details = pd.DataFrame({name: rows.pop(f"details {name}") for name in DETAILS})
     used = ["job_id", "reason", "tenant", "user", "demand", "submit_time", "duration", "state", "queueing_delay",
             "time_limit"]  # fmt: skip
-    lines = rows["line"].to_numpy()
-    places = Places(len(rows), lambda row: f"{table.path}, {table.row.format(lines[row])}")
     frame = rows[[*used, "line", "detail", "gpu_hours"]].assign(
         **{name: details[name] for name in ("partition", "qos", "priority")}
     )
-    return Rows(frame, places, origin, "JobID", recorded, _ASIDE, details, unreadable)
+    where = replace(table, lines=rows["line"].to_numpy()).where
+    return Rows(frame, where, origin, "JobID", recorded, _ASIDE, details, unreadable)
 
 
 def _in_seconds(rows: pd.DataFrame) -> pd.Timestamp | None:
@@ -171,16 +172,13 @@ def details_of(table: Table) -> pd.DataFrame:
 
 def _of_each(table: Table, columns: tuple[str, ...], read: Any) -> list[Any]:
     """Return, for each row, what `read` finds in the first column in which it finds anything, else in ""."""
-    known: dict[str, Any] = {}
     out: list[Any] = [read("")] * len(table)
     for column in reversed([c for c in columns if c in table.columns]):
-        for row, text in enumerate(table.columns[column]):
-            if text not in known:
-                known[text] = read(text)
-            out[row] = known[text] or out[row]
+        out = [read(text) or found for text, found in zip(table.columns[column], out, strict=True)]
     return out
 
 
+@lru_cache(4096)
 def _asked(text: str) -> tuple[float, ...]:
     """Return the `_RESOURCES` of ``cpu=8,mem=4G``, NaN for those not given; () for an empty list."""
     tres = resources(text)
@@ -188,6 +186,7 @@ def _asked(text: str) -> tuple[float, ...]:
     return many if tres else ()
 
 
+@lru_cache(4096)
 def _types_of(text: str) -> str:
     """Return the types of the GPUs of ``gres/gpu:a100=4``, or of ``gpu:a100:4`` before Slurm 20.11."""
     return ",".join(sorted(set(re.findall(r"(?:gres/gpu:|(?<![\w/])gpu:(?!\d+(?:,|$)))([^=:,(]+)", text))))

@@ -12,6 +12,7 @@ archive's page "The Standard Workload Format".
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -44,12 +45,11 @@ def read_swf(path: Path, tenant: str = "group", strict: bool = True) -> Rows:
     began = None
     rows: list[list[str]] = []
     lines: list[int] = []
-    texts: dict[str, str] = {}  # each text is stored once
     for number, line in read_lines(path, strict):
         if found := re.fullmatch(r";\s*UnixStartTime:\s*(\d{1,11})\s*", line):
             began = began or pd.Timestamp(int(found[1]), unit="s")
         if fields := line.partition(";")[0].split():
-            rows.append([texts.setdefault(text, text) for text in fields])
+            rows.append([sys.intern(text) for text in fields])  # each text is stored once
             lines.append(number)
     names = FIELDS[: len(rows[0]) if rows and len(rows[0]) in WIDTHS else WIDTHS[0]]  # the first job sets their number
     table = table_of(path, names, rows, lines, strict)

@@ -21,7 +21,7 @@ import pandas as pd
 from astraea.core.arrays import BoolArray, FloatArray, TextArray
 from astraea.core.errors import InputError
 from astraea.core.text import printable
-from astraea.traces.columns import MAX_TIME, TIME, Places, gpus, refuse, shown
+from astraea.traces.columns import MAX_TIME, TIME, Where, gpus, refuse, shown
 
 #: notations of a missing time in public logs
 NO_DATE: Final = ("", "None", "NaT", "nan", "null", "NULL")
@@ -109,15 +109,9 @@ class Table:
     def __len__(self) -> int:
         return len(self.lines)
 
-    @property
-    def where(self) -> Places:
-        """Location of each row, for messages."""
-        return Places(len(self), lambda row: f"{self.path}, {self.row.format(self.lines[row])}")
-
-    @property
-    def is_good(self) -> BoolArray:
-        """True for each row that has no fault so far."""
-        return np.array([line not in self.faults for line in self.lines.tolist()], dtype=bool)
+    def where(self, row: int) -> str:
+        """Return the location of a row, for messages."""
+        return f"{self.path}, {self.row.format(self.lines[row])}"
 
     def check(self, bad: Any, values: Any, column: str, expected: str) -> None:
         """Note the bad rows as faults, or if `strict` raise `InputError` for the first one."""
@@ -131,12 +125,13 @@ class Table:
         """Keep these rows."""
         return replace(self, columns={c: v[rows] for c, v in self.columns.items()}, lines=self.lines[rows])
 
-    def require(self, names: Sequence[str]) -> None:
-        """Raise `InputError` for the first of these columns that is missing."""
+    def require(self, names: Sequence[str]) -> Table:
+        """Return the table, or raise `InputError` for the first of these columns that is missing."""
         for name in names:
             if name not in self.columns:
                 found = ", ".join(map(printable, self.columns))
                 raise InputError(f"{self.path}, line 1: column {name!r} is missing; found {found}")
+        return self
 
     def words(self, column: str) -> TextArray:
         """Return a column of text without surrounding blanks."""
@@ -188,7 +183,7 @@ def _number(text: str) -> float:
         return float("nan")
 
 
-def parse_dates(values: TextArray, column: str, where: Sequence[str], absent: Sequence[str] = NO_DATE) -> Any:
+def parse_dates(values: TextArray, column: str, where: Where, absent: Sequence[str] = NO_DATE) -> Any:
     """Parse ``YYYY-MM-DD HH:MM:SS`` as naive times; NaT if marked as absent."""
     series = pd.Series(values, dtype=object)
     times = pd.to_datetime(series, format="%Y-%m-%d %H:%M:%S", errors="coerce")

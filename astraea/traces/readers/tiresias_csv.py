@@ -9,11 +9,13 @@ Every member has `job_id, num_gpu, submit_time, duration`; they differ in the ti
 - `weight`, `state`, `queueing_delay`, `sensitivity`, `deadline`, `time_limit` are those of `Trace` (times in the
   file's unit);
 - other columns (`iterations`, `model_name`, `interval`, ...) describe the training itself and are not used.
+
+A file of `Trace.frame` has `demand` in place of `num_gpu`, and its times are in seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -24,6 +26,7 @@ from astraea.core.arrays import FloatArray, TextArray
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
 from astraea.traces.columns import MAX_TIME, OPTIONAL, POSITIVE, SPEED, STATES
+from astraea.traces.columns import REQUIRED as OWN
 from astraea.traces.readers.rows import NO_GPU, NO_TIME, Rows, reasons, rows_of
 from astraea.traces.readers.table import Table, Unit, read_table
 
@@ -40,11 +43,15 @@ _TOLD: Final = {
     frozenset({*_COMMON, "user", "expect_time_list", "expect_value_list", "best_effort", "job_type"}): "min",
     frozenset({*_COMMON, "user", "expect_time"}): "s",
     frozenset({"tenant", *REQUIRED, *OPTIONAL}): "s",
-    frozenset({"tenant", *REQUIRED, *OPTIONAL} - {"time_limit"}): "s",
 }  # fmt: skip
 
 NAMES: Final = {"demand": "num_gpu"} | {c: c for c in ("job_id", "tenant", "submit_time", "duration", *OPTIONAL)}
 """Columns that may have other names in a file, and their usual names."""
+
+
+def is_frame(header: Collection[str]) -> bool:
+    """Return whether a file with these columns is one of `Trace.frame`."""
+    return "num_gpu" not in header and {*OWN}.issubset(header)
 
 
 def read_tiresias_csv(
@@ -52,32 +59,31 @@ def read_tiresias_csv(
 ) -> Rows:
     """Read one file; if it is one of `several`, identifiers become ``file/job_id`` and `user` is the person."""
     table = read_table(path, strict=strict)
+    is_own = is_frame(table.columns)
     for ours, theirs in names.items():
         one_of(ours, NAMES, "a column")
         table.require([theirs])
     named = {c: v for c, v in table.columns.items() if c not in names.values()}
     named |= {NAMES[ours]: table.columns[theirs] for ours, theirs in names.items()}
     table = replace(table, columns=named)
-    table.require(REQUIRED)
-    told = time_unit or _TOLD.get(frozenset(table.columns))
+    gpus = "demand" if is_own and "demand" not in names else "num_gpu"
+    table.require(("job_id", gpus, "submit_time", "duration"))
+    told = time_unit or ("s" if is_own else _TOLD.get(frozenset(table.columns)))
     if told is None:
         says = "the columns do not imply the unit of submit_time and duration"
         raise InputError(f"{table.path}: {says}; give the time unit (--time-unit), one of {', '.join(UNITS)}")
     unit = UNITS[told]
-    demand = table.demand("num_gpu")
+    demand = table.demand(gpus)
     submit, duration = table.seconds("submit_time", unit), table.seconds("duration", unit)
     ids = table.text("job_id")
-    owner: TextArray = np.full(len(table), tenant, dtype=object)
-    people = table.text("user") if "user" in table.columns else owner
+    of_file: TextArray = np.full(len(table), tenant, dtype=object)
+    people = table.text("user") if "user" in table.columns else of_file
     if several:
         if "tenant" in table.columns:
             place = f"{table.path}, line 1"
             raise InputError(f"{place}: in a folder each file is one tenant, but this file has a column 'tenant'")
         ids = np.array([f"{tenant}/{i}" for i in ids], dtype=object)
-    elif "tenant" in table.columns:
-        owner = table.text("tenant")
-    else:
-        owner = people
+    owner = table.text("tenant") if "tenant" in table.columns else of_file if several else people
     rows: dict[str, object] = {
         "job_id": ids,
         "tenant": owner,
@@ -94,21 +100,16 @@ def read_tiresias_csv(
 def _deadline(table: Table, submit: FloatArray, unit: Unit) -> FloatArray:
     """Return the latest end on the trace's clock [s]; NaN if there is none."""
     multiply, divide = unit
-
-    def finite(values: FloatArray) -> object:
-        return np.abs(values) <= MAX_TIME * divide / multiply
-
-    expected = f"a number of at most {MAX_TIME:g} s, or nothing"
-    if "deadline" in table.columns:
-        return table.number("deadline", expected, finite, empty=np.nan) * multiply / divide
     wanted = np.full(len(table), np.nan)
-    if "expect_time" in table.columns:
-        wanted = table.number("expect_time", expected, finite, empty=np.nan)
-    elif "expect_time_list" in table.columns:
-        # a list "60-90" has a first deadline and later ones of lower value
-        first = [v[:1] + v[1:].partition("-")[0] for v in table.words("expect_time_list")]
-        firsts = replace(table, columns={"expect_time_list": np.array(first, dtype=object)})
-        wanted = firsts.number("expect_time_list", expected, finite, empty=np.nan)
+    column = next((c for c in ("deadline", "expect_time", "expect_time_list") if c in table.columns), None)
+    if column == "expect_time_list":  # a list "60-90" has a first deadline and later ones of lower value
+        first = [v[:1] + v[1:].partition("-")[0] for v in table.words(column)]
+        table = replace(table, columns=table.columns | {column: np.array(first, dtype=object)})
+    if column:
+        expected, most = f"a number of at most {MAX_TIME:g} s, or nothing", MAX_TIME * divide / multiply
+        wanted = table.number(column, expected, lambda v: np.abs(v) <= most, empty=np.nan)
+    if column == "deadline":
+        return wanted * multiply / divide
     if "best_effort" in table.columns:
         flag = table.number("best_effort", "0 or 1", lambda v: (v == 0) | (v == 1), empty=0.0)
         wanted = np.where(flag == 1, np.nan, wanted)

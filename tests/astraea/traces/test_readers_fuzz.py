@@ -39,6 +39,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
             for text in (good.ASTRAEA, good.CHRONUS)
         ),
         *(Sample({"log": text}, ",", UNITS) for text in (good.TIRESIAS, good.MURI)),
+        Sample({"log": "job_id,tenant,demand,submit_time,duration,weight\n1,a,2,0,60.5,\n2,b,1,9,7,0.5\n"}),
     ],
     "helios": [Sample({"log": good.HELIOS, "cluster_gpu_number.csv": good.SIZES})],
     "philly": [Sample({"log": json.dumps(good.PHILLY)})],

@@ -239,3 +239,10 @@ def test_gpu_time_is_that_of_the_log(shared: Path) -> None:
     trace = read_trace(log, weights=log.with_name("sshare.txt"))
     found = observed(trace, Cluster(4, 8)).jobs.groupby("tenant")["attained_service"].sum()
     assert found.to_dict() == used.groupby(rows["Account"]).sum().to_dict()
+
+
+def test_a_limit_beyond_all_times_refuses_no_log(tmp_path: Path) -> None:
+    head = HEAD.replace("TimelimitRaw", "Timelimit")
+    good, bad = row("1", 0, 0, 60, limit="1-02:03:04"), row("2", 0, 0, 60, limit="999999-00:00:00")
+    trace = read(tmp_path, good, bad, head=head)
+    assert trace.time_limit.tolist() == [93784.0] and len(trace.unreadable) == 1

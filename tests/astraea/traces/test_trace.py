@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trace_samples import write_csv
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
@@ -180,13 +179,25 @@ def test_bad_tables(column: str, value: object, says: str) -> None:
     assert says in str(caught.value)
 
 
-def test_own_columns_tell_format_and_unit(tmp_path: Path) -> None:
-    """A CSV file with all columns of a trace is read in seconds, with every value unchanged."""
+@pytest.mark.parametrize("has_index", [False, True])
+def test_the_table_of_a_trace_is_read_as_the_same_trace(tmp_path: Path, has_index: bool) -> None:
     whole = Trace.from_frame(table(), name="t", weights={"north": 3.0, "south": 1 / 3, "idle": 2.0})
-    write_csv(whole, tmp_path / "t.csv")
+    whole.frame.to_csv(tmp_path / "t.csv", index=has_index)
     again = read_trace(tmp_path / "t.csv", weights=dict(zip(whole.tenants, whole.tenant_weight, strict=True)))
     pd.testing.assert_frame_equal(again.frame, whole.frame, check_exact=True)
     assert again.digest == whole.digest
+
+
+def test_five_columns_of_a_trace_are_enough(tmp_path: Path) -> None:
+    text = "job_id,tenant,demand,submit_time,duration\na,north,2,0,60.5\nb,south,x,1,7\n"
+    (tmp_path / "t.csv").write_text(text)
+    trace = read_trace(tmp_path / "t.csv")
+    assert (trace.demand.tolist(), trace.duration.tolist()) == ([2], [60.5])
+    assert trace.unreadable["reason"].tolist() == ["demand is not a whole number of GPUs from 0 to 1000000"]
+    assert read_trace(tmp_path / "t.csv", time_unit="min").duration.tolist() == [3630.0]  # what is given wins
+    (tmp_path / "t.csv").write_text(text.replace("tenant", "group"))
+    with pytest.raises(InputError, match="the columns do not imply the unit"):  # these are names of the user's own
+        read_trace(tmp_path / "t.csv", columns={"tenant": "group", "demand": "demand"})
 
 
 def test_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
