@@ -60,13 +60,13 @@ def write(
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n", float_format="%.10g")
     if len(found.trace.excluded_jobs):
-        found.trace.excluded_jobs.to_csv(folder / "set_aside.csv", index=False, lineterminator="\n")
+        found.trace.excluded_jobs.to_csv(folder / "excluded.csv", index=False, lineterminator="\n")
     calibration = {**found.calibration._asdict(), "error": found.calibration.error}
     told = {
         "in_short": (in_short := short(found, shares, has_settings)),
         "figures": figures(found),
         "calibration": {name: None if math.isnan(value) else value for name, value in calibration.items()},
-        "set_aside": found.trace.excluded_jobs["reason"].value_counts().to_dict(),
+        "excluded": found.trace.excluded_jobs["reason"].value_counts().to_dict(),
         **{name: json.loads(table.to_json(orient="records")) for name, table in tables.items()},
         "provenance": provenance({"trace": found.trace.name, "trace_sha256": found.trace.digest}),
     }

@@ -116,7 +116,7 @@ def test_json_is_valid_also_where_a_figure_is_undefined(tiny: Path, capsys: pyte
     figures = json.loads(capsys.readouterr().out, parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
     assert figures["tenant_sharing_loss"] is None
     assert figures["excluded_jobs"] == {"asks for 0 GPUs": 1, "demand exceeds the cluster (1 GPUs)": 1}
-    assert figures["set_aside_by_reader"] == 1
+    assert figures["excluded_by_reader"] == 1
 
 
 def test_sweep_makes_a_tidy_table(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
