@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -148,6 +149,24 @@ def test_sweep_over_seeds(tiny: Path, capsys: pytest.CaptureFixture[str], monkey
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 3
     assert "only random placement differs" in err
+
+
+def test_a_named_workload_has_nodes_of_its_own(
+    tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(named, "synthesize", lambda name, seed: read_trace(tiny, time_unit="s", name=name))
+    for name, nodes in (("venus", 100), ("philly", 210)):
+        assert main(["simulate", name, "--policy", "fifo"]) == 0
+        assert capsys.readouterr().out.startswith(f"{name} on {nodes} x 8 GPUs under fifo\n")
+    more = ["--cache", str(tiny.parent / "c"), "--jobs", "1"]
+    assert main(["sweep", "venus", "--policies", "fifo", *more]) == 0
+    assert pd.read_csv(StringIO(capsys.readouterr().out))["nodes"].tolist() == [100]
+    assert main(["simulate", "venus", "--gpus-per-node", "4"]) == 2
+    assert capsys.readouterr().err == "astraea: Missing option '--nodes' (see: astraea simulate --help)\n"
+    monkeypatch.chdir(tiny.parent)
+    tiny.rename("w2")  # a path, not the workload of this name
+    assert main(["simulate", "w2", "--time-unit", "s"]) == 2
+    assert "Missing option '--nodes'" in capsys.readouterr().err
 
 
 def test_lease_term_recommends(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
