@@ -17,16 +17,9 @@ Every moment of a wait has one cause, the first of these that applies:
 The cause of a wait is the one that lasted longest. Dependencies, reservations, broken nodes and priorities given by
 hand are not in a log, so they are unknown here.
 
-For every job, also for one that ran, Slurm keeps the last reason for waiting that was not Priority or Resources
-(`Reason` of sacct). It can be compared as follows:
-
-- No reason: the queue, that is Priority or Resources. Every cause except `Cause.QUOTA` agrees.
-- A limit of an association, a QOS or a partition: `Cause.QUOTA` agrees.
-- Certain nodes are down or reserved: `Cause.GANG` agrees.
-- Licences and the like: no cause found from starts and ends agrees.
-- Dependencies, begin times and holds: they end before a job is eligible and its wait begins, so nothing is compared.
-
-Slurm's reason is the last one, not the longest: if it differs from the cause, either may have lasted longer.
+Slurm keeps the last reason for waiting that was not Priority or Resources (`Reason` of sacct), also for a job that ran.
+`AGREE` has the reasons that fit each cause. Dependencies, begin times and holds end before a wait begins, so they are
+not compared. Slurm's reason is the last one, not the longest: if it differs, either may have lasted longer.
 
 Source: slurm.schedmd.com/sacct.html, slurm.schedmd.com/job_reason_codes.html.
 """

@@ -206,11 +206,10 @@ def named_columns(text: str) -> dict[str, str] | list[str]:
     """Parse OURS=THEIRS,OURS=THEIRS, or NAME,NAME."""
     if "=" not in text and "," in text:
         return [name.strip() for name in text.split(",")]
-    pairs = [part.partition("=") for part in text.split(",")]
-    for ours, _, theirs in pairs:
-        if not (ours.strip() and theirs.strip()):
-            raise click.BadParameter(f"expected OURS=THEIRS,OURS=THEIRS or NAME,NAME, got {text!r}")
-    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+    pairs = [[name.strip() for name in part.partition("=")] for part in text.split(",")]
+    if not all(ours and theirs for ours, _, theirs in pairs):
+        raise click.BadParameter(f"expected OURS=THEIRS,OURS=THEIRS or NAME,NAME, got {text!r}")
+    return {ours: theirs for ours, _, theirs in pairs}
 
 
 def measured_overheads(path: Path) -> dict[str, float]:
