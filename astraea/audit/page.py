@@ -120,11 +120,10 @@ def _least_and_most(found: Audit) -> str:
     whole = found.owed[(found.owed["period"] == 0) & found.owed["rho"].notna()].sort_values("rho", kind="stable")
     if not len(whole):
         return ""
-    names, part = whole["tenant"].tolist(), [f"{100 * rho:.0f} %" for rho in whole["rho"]]
-    if len(whole) == 1:
-        return f"{names[0]} got {part[0]} of the GPU-time that it was owed."
-    least = f"{names[0]} got {part[0]} of the GPU-time that it was owed, the least of all tenants"
-    return f"{least}, and {names[-1]} got {part[-1]}, the most."
+    got = [f"{row.tenant} got {100 * row.rho:.0f} %" for row in whole.itertuples()]
+    if len(got) == 1:
+        return f"{got[0]} of the GPU-time that it was owed."
+    return f"{got[0]} of the GPU-time that it was owed, the least of all tenants, and {got[-1]}, the most."
 
 
 def _largest_gap(found: Audit) -> list[str]:
