@@ -120,7 +120,7 @@ def _least_and_most(found: Audit) -> str:
     whole = found.owed[(found.owed["period"] == 0) & found.owed["rho"].notna()].sort_values("rho", kind="stable")
     if not len(whole):
         return ""
-    got = [f"{row.tenant} got {100 * row.rho:.0f} %" for row in whole.itertuples()]
+    got = [f"{name} got {100 * rho:.0f} %" for name, rho in zip(whole["tenant"], whole["rho"], strict=True)]
     if len(got) == 1:
         return f"{got[0]} of the GPU-time that it was owed."
     return f"{got[0]} of the GPU-time that it was owed, the least of all tenants, and {got[-1]}, the most."
