@@ -221,17 +221,13 @@ def policies(for_program: bool) -> None:
     if for_program:
         print(json.dumps({"policies": listed, "settings": settings}, indent=2))
         return
-    for name, about in listed.items():
-        print(f"{name}: {about['source']}")
-        _print_parameters(about["parameters"])
-    print("settings of every simulation, also given with --param:")
-    _print_parameters(settings)
-
-
-def _print_parameters(table: dict[str, Any]) -> None:
-    for name, about in table.items():
-        default = str(about["default"]).lower() if isinstance(about["default"], bool) else about["default"]
-        print(f"    {name:<20} {default if isinstance(default, str) else format(default, 'g'):>12}  {about['meaning']}")
+    tables = {f"{name}: {about['source']}": about["parameters"] for name, about in listed.items()}
+    for heading, table in (tables | {"settings of every simulation, also given with --param:": settings}).items():
+        print(heading)
+        for name, about in table.items():
+            usual = about["default"]
+            shown = str(usual).lower() if isinstance(usual, (bool, str)) else format(usual, "g")
+            print(f"    {name:<20} {shown:>12}  {about['meaning']}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
