@@ -27,6 +27,7 @@ from astraea.core.metrics import average_jct, sharing_loss
 from astraea.core.result import Result
 from astraea.core.units import HOUR
 from astraea.experiments.lease_term import FIGURES, MOST_LEASES, recommended_term
+from astraea.forecast.moment import still_waiting
 from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
 
@@ -97,13 +98,13 @@ def audit(
     settings = Settings(interval=INTERVAL)
     quota = dict(zip(trace.tenants, quotas(trace, cluster.gpus).tolist(), strict=True))
 
-    who, waiting = recorded.waits(trace, runs), recorded.still_waiting(trace)
+    who, waiting = recorded.waits(trace, runs), still_waiting(trace)
     bounds, period = scenarios.periods(max(end, float(waiting["submit_time"].max())) if len(waiting) else end)
     longest = who.iloc[(who["since"] - who["until"]).argsort(kind="stable")]
     longest = longest[(np.arange(len(longest)) < STARVED) | (longest.groupby("tenant").cumcount() < PER_TENANT)]
     found = causes.beside(causes.causes(trace, runs, cluster, longest, rules), trace)
 
-    told: dict[str, Any] = {
+    of_log: dict[str, Any] = {
         "utilization": scenarios.use(was, trace.span),
         "owed": scenarios.owed(was, quota, bounds, waiting),
         "by_month": scenarios.by_month(trace, who, was, quota, waiting, bounds[-1]),
@@ -117,11 +118,9 @@ def audit(
         hint = "use larger tenants (--tenant), or give the true number of nodes (--nodes)"
         raise InputError(f"{error}; {hint}") from None
     theirs = None if rules is None else rules.of(np.flatnonzero(np.isin(trace.job_id, common.job_id)))
-    shown = was
-    if len(aside):
-        assert was.grants is not None
-        jobs, grants = (t[t["job_id"].isin(common.job_id)].reset_index(drop=True) for t in (was.jobs, was.grants))
-        shown = dataclasses.replace(was, jobs=jobs, grants=grants, placements=None)
+    assert was.grants is not None
+    jobs, grants = (t[t["job_id"].isin(common.job_id)].reset_index(drop=True) for t in (was.jobs, was.grants))
+    shown = dataclasses.replace(was, jobs=jobs, grants=grants)
     rows = [scenarios.overview_row(AS_IT_WAS, shown)]
     results = {AS_IT_WAS: _without_log(shown)}
     was = _without_log(was)
@@ -156,13 +155,13 @@ def audit(
         lease_terms=terms,
         lease_term=sentence,
         settings=settings,
-        **told,
+        **of_log,
     )
 
 
 def with_those_who_wait(trace: Trace) -> Trace:
     """Add tenants whose jobs are all still waiting; `InputError` unless all shares are equal."""
-    aside = recorded.still_waiting(trace)
+    aside = still_waiting(trace)
     lacking = sorted(set(aside["tenant"]) - set(trace.tenants))
     if not lacking:
         return trace
@@ -202,7 +201,7 @@ def _lease_terms(
 
 def anonymous(trace: Trace) -> Trace:
     """Replace tenants by letters, users and jobs by numbers, in their order, so always by the same names."""
-    owners = sorted(set(trace.tenants) | set(recorded.still_waiting(trace)["tenant"]))
+    owners = sorted(set(trace.tenants) | set(still_waiting(trace)["tenant"]))
     letters: Sequence[str] = string.ascii_uppercase
     if len(owners) > len(letters):
         letters = [f"T{k:0{len(str(len(owners)))}d}" for k in range(1, len(owners) + 1)]

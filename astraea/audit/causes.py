@@ -17,16 +17,9 @@ Every moment of a wait has one cause, the first of these that applies:
 The cause of a wait is the one that lasted longest. Dependencies, reservations, broken nodes and priorities given by
 hand are not in a log, so they are unknown here.
 
-For every job, also for one that ran, Slurm keeps the last reason for waiting that was not Priority or Resources
-(`Reason` of sacct). It can be compared as follows:
-
-- No reason: the queue, that is Priority or Resources. Every cause except `Cause.QUOTA` agrees.
-- A limit of an association, a QOS or a partition: `Cause.QUOTA` agrees.
-- Certain nodes are down or reserved: `Cause.GANG` agrees.
-- Licences and the like: no cause found from starts and ends agrees.
-- Dependencies, begin times and holds: they end before a job is eligible and its wait begins, so nothing is compared.
-
-Slurm's reason is the last one, not the longest: if it differs from the cause, either may have lasted longer.
+Slurm keeps the last reason for waiting that was not Priority or Resources (`Reason` of sacct), also for a job that ran.
+`AGREE` has the reasons that fit each cause. Dependencies, begin times and holds end before a wait begins, so they are
+not compared. Slurm's reason is the last one, not the longest: if it differs, either may have lasted longer.
 
 Source: slurm.schedmd.com/sacct.html, slurm.schedmd.com/job_reason_codes.html.
 """
@@ -60,7 +53,7 @@ class Cause(StrEnum):
     QUEUE = "behind others in the queue"
 
 
-class Told(StrEnum):
+class Subject(StrEnum):
     """Subject of Slurm's reason."""
 
     QUEUE = "Priority or Resources"
@@ -71,16 +64,16 @@ class Told(StrEnum):
 
 
 _WORDS: Final = {
-    Told.QUEUE: r"|None|Priority|Resources",
-    Told.BEFORE: r"Dependency\w*|BeginTime|JobHeld\w+",
-    Told.LIMIT: r"QOS\w+|Assoc\w+|Max\w+PerAccount|Partition\w*Limit|PartitionConfig|JobArrayTaskLimit",
-    Told.NODES: r"ReqNodeNotAvail|NodeDown|Reservation\w*|BadConstraints|PartitionDown|PartitionInactive",
-    Told.OTHER: r".*",
+    Subject.QUEUE: r"|None|Priority|Resources",
+    Subject.BEFORE: r"Dependency\w*|BeginTime|JobHeld\w+",
+    Subject.LIMIT: r"QOS\w+|Assoc\w+|Max\w+PerAccount|Partition\w*Limit|PartitionConfig|JobArrayTaskLimit",
+    Subject.NODES: r"ReqNodeNotAvail|NodeDown|Reservation\w*|BadConstraints|PartitionDown|PartitionInactive",
+    Subject.OTHER: r".*",
 }
 
-AGREE: Final = {cause: (Told.QUEUE,) for cause in Cause} | {
-    Cause.QUOTA: (Told.LIMIT,),
-    Cause.GANG: (Told.QUEUE, Told.NODES),
+AGREE: Final = {cause: (Subject.QUEUE,) for cause in Cause} | {
+    Cause.QUOTA: (Subject.LIMIT,),
+    Cause.GANG: (Subject.QUEUE, Subject.NODES),
 }
 """Reasons that fit each cause."""
 
@@ -157,15 +150,15 @@ def _sentence(
     """
     trace, t, wait = log.trace, int(w.tenant), duration_text(float(w.until - w.since))
     tenant = trace.tenants[t]
-    head = f"{w.job_id} of {tenant} ({_gpus(int(w.demand))}) {'has waited' if w.still else 'waited'} {wait}"
+    head = f"{w.job_id} of {tenant} ({counted(int(w.demand), 'GPU')}) {'has waited' if w.still else 'waited'} {wait}"
     head = f"{head}: for {duration_text(seconds)},"
     if cause in (Cause.QUOTA, Cause.ORDER, Cause.GANG):
         mean = round(float(np.average(free, weights=lasts)))
-        were = f"{_gpus(mean)} {_is(mean)} free"
+        were = f"{counted(mean, 'GPU')} {_is(mean)} free"
         if cause is Cause.QUOTA and log.rules is not None:
             return f"{head} it would have exceeded a limit of Slurm, while {were}"
         if cause is Cause.QUOTA:
-            quota = _gpus(int(log.quota[t]))
+            quota = counted(int(log.quota[t]), "GPU")
             return f"{head} {were} on average, but with it {tenant} would have exceeded its quota of {quota}"
         if cause is Cause.ORDER:
             return f"{head} it had room ({were} on average), but was kept back{_ahead(log, w)}"
@@ -194,10 +187,6 @@ def _sentence(
     return f"{head} its GPUs went to {later}; when {trace.job_id[j]} started, {used}"
 
 
-def _gpus(number: int) -> str:
-    return counted(number, "GPU")
-
-
 def _is(number: int) -> str:
     return "was" if number == 1 else "were"
 
@@ -208,8 +197,10 @@ def _holders(log: Log, w: Any) -> str:
     held = np.array([int(log.held(t, np.array([w.since]))[0]) for t in range(len(trace.tenants))])
     order = [t for t in np.argsort(-held, kind="stable") if held[t] > 0][:NAMED]
     names = ", ".join(f"{held[t]} by {trace.tenants[t]}" for t in order)
-    queue = f"{counted(len(ahead), 'job')} with {_gpus(int(trace.demand[ahead].sum()))} {_is(len(ahead))} ahead of it"
-    queue = queue if len(ahead) else "no job was ahead of it"
+    queue = "no job was ahead of it"
+    if len(ahead):
+        gpus = counted(int(trace.demand[ahead].sum()), "GPU")
+        queue = f"{counted(len(ahead), 'job')} with {gpus} {_is(len(ahead))} ahead of it"
     return f"{f' ({names} when it came)' * bool(names)}, and {queue} in the queue"
 
 
@@ -227,20 +218,20 @@ def _ahead(log: Log, w: Any) -> str:
     if len(ahead) == 0:
         return ", although no job that came before it was waiting"
     j = int(ahead[np.argmax(log.trace.demand[ahead])])
-    owner, demand = log.trace.tenants[log.trace.tenant[j]], int(log.trace.demand[j])
-    name = f"{log.trace.job_id[j]} of {owner} ({_gpus(demand)})"
+    gpus = counted(int(log.trace.demand[j]), "GPU")
+    name = f"{log.trace.job_id[j]} of {log.trace.tenants[log.trace.tenant[j]]} ({gpus})"
     if len(ahead) == 1:
         return f" behind an earlier job, {name}"
     return f" behind {counted(len(ahead), 'earlier job')}, the largest {name}"
 
 
-def told_by(reason: str) -> Told:
+def subject_of(reason: str) -> Subject:
     """Return the subject of a reason of Slurm."""
-    return next(told for told, words in _WORDS.items() if re.fullmatch(words, reason))
+    return next(subject for subject, words in _WORDS.items() if re.fullmatch(words, reason))
 
 
 def beside(found: pd.DataFrame, trace: Trace) -> pd.DataFrame:
-    """Add Slurm's own reasons to the waits of `causes`: reason, its subject told (empty if not in the log), and shown.
+    """Add Slurm's own reasons to the waits of `causes`: reason, subject (empty if not in the log) and shown.
 
     `shown` is the cause, or Slurm's reason if it does not fit the cause and concerns the wait. A known limit that
     lasted for part of the wait does not replace the cause that lasted longest.
@@ -249,15 +240,15 @@ def beside(found: pd.DataFrame, trace: Trace) -> pd.DataFrame:
     if trace.details is not None and (trace.details["reason"] != "").any():
         words = trace.details["reason"].astype(str).str.extract(r"^(\w*)", expand=False)  # nodes may follow
         known = dict(zip(trace.job_id, words, strict=True))
-    told = [str(told_by(known[job])) if job in known else "" for job in found["job_id"]]
+    subject = [str(subject_of(known[job])) if job in known else "" for job in found["job_id"]]
     shown = [
-        cause if about in ("", Told.BEFORE, *AGREE[Cause(cause)]) or (about == Told.LIMIT and limited > 0)
+        cause if about in ("", Subject.BEFORE, *AGREE[Cause(cause)]) or (about == Subject.LIMIT and limited > 0)
         else f"Slurm: {about}"
-        for cause, about, limited in zip(found["cause"], told, found[Cause.QUOTA], strict=True)
+        for cause, about, limited in zip(found["cause"], subject, found[Cause.QUOTA], strict=True)
     ]  # fmt: skip
     reason = [known.get(job, "") for job in found["job_id"]]
     return found.assign(**{name: pd.Series(values, found.index, dtype=object) for name, values in
-                           (("reason", reason), ("told", told), ("shown", shown))})  # fmt: skip
+                           (("reason", reason), ("subject", subject), ("shown", shown))})  # fmt: skip
 
 
 def agreement(found: pd.DataFrame) -> tuple[pd.DataFrame, float, float]:
@@ -265,10 +256,11 @@ def agreement(found: pd.DataFrame) -> tuple[pd.DataFrame, float, float]:
 
     Both parts are NaN if nothing can be compared.
     """
-    known = found[found["told"] != ""]
-    table = pd.crosstab(known["cause"], known["told"]).reindex(columns=[t for t in Told if t in set(known["told"])])
-    both = known[known["told"] != Told.BEFORE]
-    agrees = np.array([t in AGREE[Cause(c)] for c, t in zip(both["cause"], both["told"], strict=True)], dtype=float)
+    known = found[found["subject"] != ""]
+    subjects = [subject for subject in Subject if subject in set(known["subject"])]
+    table = pd.crosstab(known["cause"], known["subject"]).reindex(columns=subjects)
+    both = known[known["subject"] != Subject.BEFORE]
+    agrees = np.array([s in AGREE[Cause(c)] for c, s in zip(both["cause"], both["subject"], strict=True)], dtype=float)
     if not len(both):
         return table, float("nan"), float("nan")
     return table, float(agrees.mean()), float(np.average(agrees, weights=both["wait"]))

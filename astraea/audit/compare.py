@@ -22,9 +22,6 @@ NOTED: Final = 3
 OF_TENANT: Final = ("wait", "got", "owed", "rho")
 """Figures of a tenant: average wait [s], GPU-time got and owed [GPU-h], and their ratio."""
 
-Figures = Mapping[str, Any]
-"""Figures by which audits are compared, as in the JSON: see `figures`."""
-
 
 def figures(found: Audit) -> dict[str, Any]:
     """Return the figures of an audit with which the next one is compared; an undefined figure is None."""
@@ -49,7 +46,7 @@ def _defined(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def read_last(path: Path) -> Figures:
+def read_last(path: Path) -> dict[str, Any]:
     """Read the figures in the ``audit.json`` of an earlier audit; `InputError` if it has none."""
     told = read_json(path)
     last = told.get("figures") if isinstance(told, dict) else None
@@ -70,7 +67,7 @@ def read_last(path: Path) -> Figures:
     return last
 
 
-def changes(last: Figures, now: Figures) -> list[str]:
+def changes(last: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Return what changed, the whole log first, then the tenants whose waits changed most, then the largest cause."""
     when = f" ({last['from']} to {last['until']})" if last.get("from") else ""
     old, new = last["average_wait"], now["average_wait"]
@@ -105,7 +102,7 @@ def changes(last: Figures, now: Figures) -> list[str]:
     return lines
 
 
-def changed(last: Figures, now: Figures) -> dict[str, Any]:
+def changed(last: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """Make the section of the page: changes in words, and by tenant and cause."""
     tenants = pd.concat([_tenants(last).add_suffix(" before"), _tenants(now).add_suffix(" now")], axis=1).sort_index()
     unit = unit_for(float(tenants[["wait now", "wait before"]].max().max()))
@@ -127,12 +124,12 @@ def changed(last: Figures, now: Figures) -> dict[str, Any]:
     return section("What changed since the last audit", *parts)
 
 
-def _tenants(of: Figures) -> pd.DataFrame:
+def _tenants(of: Mapping[str, Any]) -> pd.DataFrame:
     table = pd.DataFrame.from_dict(of["tenants"], orient="index", columns=list(OF_TENANT))
     return table.astype(float).sort_index()
 
 
-def _shares(of: Figures) -> pd.Series[float]:
+def _shares(of: Mapping[str, Any]) -> pd.Series[float]:
     """Return each cause's part of the explained time; empty if no job waited."""
     total = sum(of["causes"].values())
     parts = {cause: seconds / total for cause, seconds in of["causes"].items() if total > 0}

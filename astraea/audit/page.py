@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,13 +60,13 @@ def write(
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n", float_format="%.10g")
     if len(found.trace.excluded_jobs):
-        found.trace.excluded_jobs.to_csv(folder / "set_aside.csv", index=False, lineterminator="\n")
+        found.trace.excluded_jobs.to_csv(folder / "excluded.csv", index=False, lineterminator="\n")
     calibration = {**found.calibration._asdict(), "error": found.calibration.error}
     told = {
         "in_short": (in_short := short(found, shares, has_settings)),
         "figures": figures(found),
         "calibration": {name: None if math.isnan(value) else value for name, value in calibration.items()},
-        "set_aside": found.trace.excluded_jobs["reason"].value_counts().to_dict(),
+        "excluded": found.trace.excluded_jobs["reason"].value_counts().to_dict(),
         **{name: json.loads(table.to_json(orient="records")) for name, table in tables.items()},
         "provenance": provenance({"trace": found.trace.name, "trace_sha256": found.trace.digest}),
     }
@@ -120,11 +120,10 @@ def _least_and_most(found: Audit) -> str:
     whole = found.owed[(found.owed["period"] == 0) & found.owed["rho"].notna()].sort_values("rho", kind="stable")
     if not len(whole):
         return ""
-    names, part = whole["tenant"].tolist(), [f"{100 * rho:.0f} %" for rho in whole["rho"]]
-    if len(whole) == 1:
-        return f"{names[0]} got {part[0]} of the GPU-time that it was owed."
-    least = f"{names[0]} got {part[0]} of the GPU-time that it was owed, the least of all tenants"
-    return f"{least}, and {names[-1]} got {part[-1]}, the most."
+    got = [f"{name} got {100 * rho:.0f} %" for name, rho in zip(whole["tenant"], whole["rho"], strict=True)]
+    if len(got) == 1:
+        return f"{got[0]} of the GPU-time that it was owed."
+    return f"{got[0]} of the GPU-time that it was owed, the least of all tenants, and {got[-1]}, the most."
 
 
 def _largest_gap(found: Audit) -> list[str]:
@@ -181,38 +180,30 @@ def change(found: Audit, has_settings: bool = False) -> str:
 
 
 def as_openmetrics(found: Audit) -> str:
-    """Format all metrics, each with its type, unit and meaning; an undefined figure has no sample."""
-    lines = _family("info", "info", "", "The log and the scheduler that was replayed.",
-                    [({"trace": found.trace.name, "scheduler": found.replay}, 1.0)])  # fmt: skip
+    """Format all metrics, each with its type, unit, meaning and samples; an undefined figure has no sample."""
     loss = found.overview.set_index("scheduler")["sharing_loss"].astype(float).loc[AS_IT_WAS]
     whole = {
-        "utilization_ratio": ("ratio", "GPU-time in use until the last submission.", found.utilization),
-        "sharing_loss_ratio": ("ratio", "Jobs with sharing loss, of those owed GPU-time.", float(loss)),
-        "replay_error_ratio": ("ratio", "Replayed over recorded average wait, less 1.", found.calibration.error),
-        "replay_order_ratio": ("ratio", "Pairs of jobs replayed in the recorded order.", found.calibration.in_order),
+        "utilization_ratio": ("GPU-time in use until the last submission.", found.utilization),
+        "sharing_loss_ratio": ("Jobs with sharing loss, of those owed GPU-time.", float(loss)),
+        "replay_error_ratio": ("Replayed over recorded average wait, less 1.", found.calibration.error),
+        "replay_order_ratio": ("Pairs of jobs replayed in the recorded order.", found.calibration.in_order),
     }  # fmt: skip
-    for name, (unit, meaning, value) in whole.items():
-        lines += _family(name, "gauge", unit, meaning, [({}, value)])
     seconds = sections.time_by_cause(found)
     every = dict.fromkeys([*map(str, Cause), *map(str, seconds.index)])  # also those that only Slurm knows
     causes = [({"cause": cause}, float(seconds.get(cause, 0.0))) for cause in every]
-    meaning = "Time of the explained waits, by the cause that the page shows."
-    lines += _family("wait_cause_seconds", "gauge", "seconds", meaning, causes)
-    months = found.by_month
-    of = [{"tenant": str(r.tenant), "month": str(r.month)} for r in months.itertuples()]
+    of = [{"tenant": str(r.tenant), "month": str(r.month)} for r in found.by_month.itertuples()]
+    families: dict[str, tuple[str, str, list[tuple[dict[str, str], float]]]] = {
+        **{name: ("ratio", meaning, [({}, value)]) for name, (meaning, value) in whole.items()},
+        "wait_cause_seconds": ("seconds", "Time of the explained waits, by the cause that the page shows.", causes),
+    }
     for name, (unit, meaning, column, factor) in BY_MONTH.items():
-        values: pd.Series[float] = months[column] * factor
-        lines += _family(name, "gauge", unit, meaning, zip(of, values.astype(float), strict=True))
+        values: pd.Series[float] = (found.by_month[column] * factor).astype(float)
+        families[name] = (unit, meaning, list(zip(of, values, strict=True)))
+    about = labels_text({"trace": found.trace.name, "scheduler": found.replay})
+    lines = ["# TYPE astraea_audit info", "# HELP astraea_audit The log and the scheduler that was replayed."]
+    lines.append(f"astraea_audit_info{about} 1.0")
+    for name, (unit, meaning, samples) in families.items():
+        full = f"astraea_audit_{name}"
+        lines += [f"# TYPE {full} gauge", *([f"# UNIT {full} {unit}"] if unit else []), f"# HELP {full} {meaning}"]
+        lines += [f"{full}{labels_text(labels)} {value!r}" for labels, value in samples if not math.isnan(value)]
     return "\n".join([*lines, "# EOF"]) + "\n"
-
-
-def _family(
-    name: str, kind: str, unit: str, meaning: str, samples: Iterable[tuple[dict[str, str], float]]
-) -> list[str]:
-    """Format one metric: its type and meaning, then its samples."""
-    full = "astraea_audit" if kind == "info" else f"astraea_audit_{name}"
-    lines = [f"# TYPE {full} {kind}", *([f"# UNIT {full} {unit}"] if unit else []), f"# HELP {full} {meaning}"]
-    for labels, value in samples:
-        if not math.isnan(value):
-            lines.append(f"astraea_audit_{name}{labels_text(labels)} {value!r}")
-    return lines

@@ -16,7 +16,7 @@ from astraea.cluster.rules import Rules
 from astraea.cluster.site import Node, Site
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
 from astraea.core.text import counted
-from astraea.traces.readers.slurm import WAITS
+from astraea.forecast.moment import still_waiting
 from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
 
@@ -28,13 +28,6 @@ _USUAL: Final = 8
 
 _IDLE: Final = 0.9
 """Peak use, as a part of the cluster, below which it is too low for a log whose jobs waited."""
-
-
-def still_waiting(trace: Trace) -> pd.DataFrame:
-    """Return the jobs that are still waiting at the end of a log: job_id, tenant, demand [GPU], submit_time [s]."""
-    aside = trace.excluded_jobs.reindex(columns=["job_id", "tenant", "demand", "submit_time", "reason"])
-    still = aside[(aside["reason"] == WAITS) & (aside["demand"] > 0)]
-    return still.drop(columns="reason").astype({"demand": np.int64, "submit_time": float})
 
 
 def waits(trace: Trace, runs: pd.DataFrame) -> pd.DataFrame:

@@ -8,15 +8,20 @@ them agree on.
 from __future__ import annotations
 
 import dataclasses
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 
+from astraea.cluster import site_rules
 from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.rules import Rules
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
+from astraea.cluster.site import Site
+from astraea.cluster.site_clock import clock
 from astraea.core.result import Result
 from astraea.traces.trace import Trace
 
@@ -25,6 +30,24 @@ MOST: Final = 25
 
 MANY: Final = 10_000
 """Number of jobs above which a log is replayed once, because chance evens out in it."""
+
+
+def plan_of(
+    site: Site, trace: Trace, scheduler: str, given: Mapping[str, Any], cluster: Cluster
+) -> tuple[Policy, Rules | None, list[str]]:
+    """Return the scheduler to replay, the rules of the site, None if it is unknown, and sentences about doubts.
+
+    The parameters are those from the user, else those of the site. `cluster` is that of the site if it names nodes.
+    `InputError` as from the scheduler.
+    """
+    own = get_policy(scheduler)
+    known: dict[str, Any] = dict(site.parameters) if scheduler == "slurm" else {}
+    if "calc_period" in own.parameters:
+        known |= clock(site, trace, float({**own.parameters, **known, **given}["calc_period"]))
+    own = own(**{name: v for name, v in known.items() if name in own.parameters} | dict(given))
+    if not site.files and not site.classes:
+        return own, None, []
+    return own, *site_rules.rules(site, trace, cluster)
 
 
 def replays(

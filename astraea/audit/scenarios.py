@@ -27,14 +27,6 @@ FEW: Final = 30
 MONTH: Final = 30 * DAY
 """Length of a month of a log without dates [s]."""
 
-COLUMNS: Final = {
-    "jobs": "of the month's jobs, those that started", "waiting": "those still waiting at the end of the log",
-    "mean_wait": "s", "median_wait": "s", "longest_wait": "s", "owed": "GPU-h", "attained": "GPU-h",
-}  # fmt: skip
-"""Columns of `by_month` for each tenant and month, besides their names."""
-
-_RESAMPLED: Final = 1000
-
 
 def wait(result: Result) -> pd.Series:
     """Return the time until the first start of each job [s]."""
@@ -119,7 +111,7 @@ def _interval(values: np.ndarray) -> tuple[float, float, float]:
     if n > 500:  # the normal approximation is as good, and faster
         half = 1.96 * float(values.std(ddof=1)) / np.sqrt(n)
         return mean, mean - half, mean + half
-    drawn = np.random.default_rng(0).integers(0, n, (_RESAMPLED, n))
+    drawn = np.random.default_rng(0).integers(0, n, (1000, n))
     low, high = np.quantile(values[drawn].mean(axis=1), [0.025, 0.975])
     return mean, float(low), float(high)
 
@@ -188,8 +180,9 @@ def by_month(
 ) -> pd.DataFrame:
     """Return waits, GPU-time owed and GPU-time attained of each tenant in each calendar month until `end` [s].
 
-    A job counts in the month in which it was submitted; one that is still waiting counts with its wait so far. `waits`
-    are those of `recorded.waits`; waits of a tenant that submitted nothing are NaN.
+    A job counts in the month in which it was submitted: in `jobs` if it started, else in `waiting`, with its wait so
+    far. Waits are in s, GPU-time in GPU-h. `waits` are those of `recorded.waits`; those of a tenant that submitted
+    nothing are NaN.
     """
     bounds, names = months(trace.origin, end)
     table = owed(was, quota, bounds, waiting)
@@ -206,7 +199,8 @@ def by_month(
     table = table.join(figures, on=["period", "tenant"])
     table[["jobs", "waiting"]] = table[["jobs", "waiting"]].fillna(0).astype(int)
     table["month"] = np.array(names, dtype=object)[table["period"].to_numpy() - 1]
-    return table[["month", "tenant", *COLUMNS]].reset_index(drop=True)
+    columns = ["jobs", "waiting", "mean_wait", "median_wait", "longest_wait", "owed", "attained"]
+    return table[["month", "tenant", *columns]].reset_index(drop=True)
 
 
 def months(origin: pd.Timestamp | None, end: float) -> tuple[FloatArray, list[str]]:

@@ -124,7 +124,7 @@ def the_cluster(found: Audit) -> list[Part]:
     table = pd.DataFrame({"the row": counts.index, "rows": counts.to_numpy()})
     if "gpu_hours" in aside:
         table["GPU\u2011hours, as far as known"] = aside.groupby("reason")["gpu_hours"].sum()[counts.index].to_numpy()
-    text = "Rows of the log that do not count as jobs on this page (set_aside.csv lists them):"
+    text = "Rows of the log that do not count as jobs on this page (excluded.csv lists them):"
     return [load, picture, *([unread(found)] if len(found.trace.unreadable) else []), text, table_of(table)]
 
 
@@ -137,7 +137,7 @@ def unread(found: Audit) -> str:
         f"{counted(len(bad), 'row')} could not be read, {100 * part:.2g} % of all, with "
         f"{100 * lost / (lost + used):.2g} % of the known GPU-hours."
     )
-    return f"{text} Look at set_aside.csv before you rely on this page." if is_much(trace) else text
+    return f"{text} Look at excluded.csv before you rely on this page." if is_much(trace) else text
 
 
 def is_much(trace: Trace) -> bool:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from astraea.audit.plan import Plan
 from astraea.audit.sections import Part, section, table_of
+from astraea.cluster.policy import Policy
 from astraea.cluster.site import Site
 from astraea.core.text import counted
 
@@ -60,14 +60,19 @@ _PARTITION: Final = ("OverSubscribe", "ExclusiveUser", "Exclusive", "LLN", "MaxC
 _LIMITS: Final = ("GrpTRES", "GrpJobs", "MaxJobs")
 
 
-def the_settings(plan: Plan, anonymize: bool = False) -> dict[str, Any]:
+def the_settings(site: Site, own: Policy, doubts: list[str], anonymize: bool = False) -> dict[str, Any]:
     """Make the section of the page; with `anonymize`, without names of accounts, users and files."""
-    site, title = plan.site, "The settings of the cluster"
+    title = "The settings of the cluster"
     hidden = ("limit", *(("weight_jobsize", "favor_small") if site.conf.settings else ()))  # parts of the rules
-    shown = {name: value for name, value in plan.own.as_text.items() if name not in hidden}
+    shown = {name: value for name, value in own.as_text.items() if name not in hidden}
     used = pd.DataFrame({"parameter": shown.keys(), "value": [str(value) for value in shown.values()]})
+    assumed = (
+        f"Weights and times of {own.name} come from --param, otherwise from this program, because no slurm.conf was "
+        "given (--slurm-conf). Unless other settings say otherwise, all jobs may run on all nodes, all accounts are on "
+        "one level, and there are no limits."
+    )
     if not site.files and not site.classes:
-        return section(title, *_assumed(plan), table_of(used))
+        return section(title, assumed, table_of(used))
     nodes, of = counted(len(site.nodes), "node"), counted(len(site.partitions), "partition")
     accounts = sum(not a.user for a in site.accounts.associations)
     what = counted(len(site.files), "file") if anonymize else ", ".join(site.files) or "nodes of --node-class"
@@ -83,8 +88,8 @@ def the_settings(plan: Plan, anonymize: bool = False) -> dict[str, Any]:
         not_kept = [row for row in not_kept if not row[0].startswith(named)]
         unread = [f"{counted(len(unread), 'line')} could not be read."] if unread else []
     parts: list[Part] = [read]
-    if plan.doubts or unread:
-        parts.append({"lines": [*plan.doubts, *unread]})
+    if doubts or unread:
+        parts.append({"lines": [*doubts, *unread]})
     if kept:
         parts += ["The replay follows:", table_of(pd.DataFrame(kept, columns=["setting", "value"]))]
     parts += ["Parameters of the replay:", table_of(used)]
@@ -93,17 +98,8 @@ def the_settings(plan: Plan, anonymize: bool = False) -> dict[str, Any]:
     else:
         parts.append("None of the settings that this page looks for, because they affect who waits, is left out.")
     if not site.conf.settings:
-        parts += _assumed(plan)
+        parts.append(assumed)
     return section(title, *parts)
-
-
-def _assumed(plan: Plan) -> list[Part]:
-    """Return a sentence about the assumptions for settings that were not given."""
-    return [
-        f"Weights and times of {plan.own.name} come from --param, otherwise from this program, because no slurm.conf "
-        "was given (--slurm-conf). Unless other settings say otherwise, all jobs may run on all nodes, all accounts "
-        "are on one level, and there are no limits.",
-    ]
 
 
 def _modelled(site: Site) -> Iterator[tuple[str, str]]:

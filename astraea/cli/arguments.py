@@ -135,6 +135,18 @@ trace = together(click.argument("source", metavar="TRACE", help=_SOURCES), readi
 logs = together(click.argument("sources", metavar="LOG...", nargs=-1, required=True, help=_SOURCES), reading)
 
 
+def _nodes(context: click.Context, option: click.Parameter, given: list[int] | None) -> list[int]:
+    """Return the numbers of nodes; by default that of a named workload, whose nodes have 8 GPUs."""
+    if given is not None:
+        return given
+    from astraea.traces.named import nodes_of
+
+    known = nodes_of(context.params["source"])
+    if known is None or context.params.get("gpus_per_node", 8) != 8:
+        raise click.MissingParameter(ctx=context, param=option)
+    return [known]
+
+
 def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
     """Add arguments for trace, cluster, policy, parameters and seed: those of `runs`."""
     more = ",..." if several else ""
@@ -144,7 +156,8 @@ def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
         click.option(policy, "policies", type=listed(str.strip, several), default="astraea", metavar=f"NAME{more}",
                      help="see: astraea policies (default astraea)"
                      + ("" if several else f"; {OBSERVED}: what the log recorded")),
-        click.option("--nodes", type=listed(whole_number, several), required=True, metavar=f"N{more}", help="machines"),
+        click.option("--nodes", type=listed(whole_number, several), metavar=f"N{more}", callback=_nodes,
+                     help="machines (default: as in its evaluation, for {astraea.traces.named:NODES})"),
         click.option("--gpus-per-node", type=whole_number, default="8", metavar="N", help="GPUs of each (default 8)"),
         click.option("--param", type=lambda text: parameter(text, several), multiple=True, metavar=f"NAME=VALUE{more}",
                      help="of the policy or the simulation (see: astraea policies); may be repeated"),
@@ -193,11 +206,10 @@ def named_columns(text: str) -> dict[str, str] | list[str]:
     """Parse OURS=THEIRS,OURS=THEIRS, or NAME,NAME."""
     if "=" not in text and "," in text:
         return [name.strip() for name in text.split(",")]
-    pairs = [part.partition("=") for part in text.split(",")]
-    for ours, _, theirs in pairs:
-        if not (ours.strip() and theirs.strip()):
-            raise click.BadParameter(f"expected OURS=THEIRS,OURS=THEIRS or NAME,NAME, got {text!r}")
-    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+    pairs = [[name.strip() for name in part.partition("=")] for part in text.split(",")]
+    if not all(ours and theirs for ours, _, theirs in pairs):
+        raise click.BadParameter(f"expected OURS=THEIRS,OURS=THEIRS or NAME,NAME, got {text!r}")
+    return {ours: theirs for ours, _, theirs in pairs}
 
 
 def measured_overheads(path: Path) -> dict[str, float]:

@@ -61,8 +61,8 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: a
             from astraea.audit.page import short, write
             from astraea.audit.sections import section
             from astraea.audit.settings import the_settings
-    from astraea.audit.plan import plan_of
     from astraea.audit.recorded import cluster_of, with_gone_nodes
+    from astraea.audit.replays import plan_of
     from astraea.cluster.policies import get_policy
     from astraea.cluster.site import read_site
     from astraea.forecast.moment import queue_of, wish
@@ -95,21 +95,21 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: a
         cluster = site.cluster
         if cluster is None:
             cluster, said = cluster_of(shown, nodes, gpus_per_node)
-        plan = plan_of(site, trace, scheduler, given, cluster)
+        own, rules, doubts = plan_of(site, trace, scheduler, given, cluster)
         if out is None or folder is None:
-            if plan.own.name != "slurm":
-                raise InputError(f"--would-start works with --scheduler slurm only, got {plan.own.name}")
-            _print_start(queue_of(trace, wish(str(would_start)), cluster, plan.own, site))
+            if own.name != "slurm":
+                raise InputError(f"--would-start works with --scheduler slurm only, got {own.name}")
+            _print_start(queue_of(trace, wish(str(would_start)), cluster, own, site))
             return
         args.say_if_compiling()
-        found = audit(shown, cluster, plan.own, others, plan.rules)
+        found = audit(shown, cluster, own, others, rules)
         more = [section("The size of the cluster", {"lines": said})] if said else []
-        more.append(the_settings(plan, anonymize))
+        more.append(the_settings(site, own, doubts, anonymize))
         if last:
             more.append(changed(last, figures(found)))
         write(found, shares, folder, more, bool(site.files))
     news = changes(last, figures(found)) if last else []
-    for line in [*short(found, shares, bool(site.files)), *said, *plan.doubts, *news]:
+    for line in [*short(found, shares, bool(site.files)), *said, *doubts, *news]:
         print(f"- {line}")
     print(f"\nfull report: {out / 'index.html'}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import re
@@ -22,9 +21,6 @@ from astraea.cli.live import live
 from astraea.core.errors import InputError, PolicyError, extra
 from astraea.core.files import publishing, write_atomically
 from astraea.core.text import docstring
-
-BAD_INPUT: Final = 2
-INTERRUPTED: Final = 130
 
 app: Final = click.Group("astraea", help=docstring(astraea).partition("\n")[0], no_args_is_help=False)
 click.version_option(astraea.__version__, message="astraea %(version)s")(app)
@@ -225,17 +221,13 @@ def policies(for_program: bool) -> None:
     if for_program:
         print(json.dumps({"policies": listed, "settings": settings}, indent=2))
         return
-    for name, about in listed.items():
-        print(f"{name}: {about['source']}")
-        _print_parameters(about["parameters"])
-    print("settings of every simulation, also given with --param:")
-    _print_parameters(settings)
-
-
-def _print_parameters(table: dict[str, Any]) -> None:
-    for name, about in table.items():
-        default = str(about["default"]).lower() if isinstance(about["default"], bool) else about["default"]
-        print(f"    {name:<20} {default if isinstance(default, str) else format(default, 'g'):>12}  {about['meaning']}")
+    tables = {f"{name}: {about['source']}": about["parameters"] for name, about in listed.items()}
+    for heading, table in (tables | {"settings of every simulation, also given with --param:": settings}).items():
+        print(heading)
+        for name, about in table.items():
+            usual = about["default"]
+            shown = str(usual).lower() if isinstance(usual, (bool, str)) else format(usual, "g")
+            print(f"    {name:<20} {shown:>12}  {about['meaning']}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -249,7 +241,7 @@ def run(command: click.Command, argv: Sequence[str] | None = None) -> int:
     The code is 0, or what the command returns, or 2 after bad input, or 130 after Ctrl-C. An error is one sentence on
     the standard error stream.
     """
-    stop = functools.partial(_stop, str(command.name))
+    status = 2
     try:
         with command.make_context(command.name, list(sys.argv[1:] if argv is None else argv)) as context:
             code = command.invoke(context)
@@ -259,22 +251,17 @@ def run(command: click.Command, argv: Sequence[str] | None = None) -> int:
         return end.exit_code
     except click.UsageError as error:
         place = command.name if error.ctx is None else error.ctx.command_path
-        return stop(f"{error.format_message().rstrip('.')} (see: {place} --help)")
+        sentence = f"{error.format_message().rstrip('.')} (see: {place} --help)"
     except KeyboardInterrupt:
-        return stop("interrupted; no file was left half-written", INTERRUPTED)
+        status, sentence = 130, "interrupted; no file was left half-written"
     except (InputError, PolicyError) as error:
-        return stop(str(error))
+        sentence = str(error)
     except BrokenPipeError:  # the reader of our output has closed it, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:
-        return stop("not enough memory; try a smaller trace or fewer jobs at a time")
+        sentence = "not enough memory; try a smaller trace or fewer jobs at a time"
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        return stop(f"{place}{error.strerror or error}")
-
-
-def _stop(program: str, sentence: str, code: int = BAD_INPUT) -> int:
-    """Print an error on one line, and return the exit code."""
-    print(f"{program}: {' '.join(sentence.splitlines())}", file=sys.stderr)
-    return code
+        sentence = f"{f'{error.filename}: ' if error.filename else ''}{error.strerror or error}"
+    print(f"{command.name}: {' '.join(sentence.splitlines())}", file=sys.stderr)
+    return status

@@ -39,7 +39,7 @@ def run_summary(result: Result, trace: Trace) -> dict[str, Any]:
     figures = {
         "trace": trace.name,
         **summary(result),
-        "set_aside_by_reader": len(trace.excluded_jobs),
+        "excluded_by_reader": len(trace.excluded_jobs),
         "excluded_jobs": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
         "seconds": result.seconds,
     }
@@ -50,7 +50,7 @@ def summary_text(figures: dict[str, Any], result: Result, trace: Trace) -> str:
     """Write the summary as a table."""
     about = result.provenance
     counted = Summary(
-        {"jobs": figures["jobs"], "excluded": figures["set_aside_jobs"] + figures["set_aside_by_reader"]}
+        {"jobs": figures["jobs"], "excluded": figures["set_aside_jobs"] + figures["excluded_by_reader"]}
         | {f"  {reason}": number for reason, number in figures["excluded_jobs"].items()}
         | {key: figures[key] for key in ROWS}
     )

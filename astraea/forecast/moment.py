@@ -18,7 +18,7 @@ from astraea.cluster.site import Site
 from astraea.cluster.site_rules import rules
 from astraea.core.errors import InputError
 from astraea.core.text import printable
-from astraea.core.units import DAY, HOUR, MINUTE
+from astraea.core.units import DAY, MINUTE, SECONDS
 from astraea.traces.columns import MAX_DEMAND
 from astraea.traces.readers.slurm import WAITS
 from astraea.traces.slurm_conf import seconds as slurm_seconds
@@ -33,9 +33,6 @@ ASKED: Final = "the job that is asked about"
 Held = list[tuple[int, int]]
 """GPUs that a job holds: pairs of a node and a number of its GPUs; empty if the nodes are unknown."""
 
-
-_UNITS: Final = {"s": 1.0, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY}
-_TIME: Final = "a time such as 90m, 4h, 2d, or Slurm's minutes, hours:minutes:seconds and days-hours"
 
 
 class Wish(NamedTuple):
@@ -75,21 +72,21 @@ def _seconds(text: str) -> float:
     """Parse a time limit as people write it, or as `sbatch` accepts it: a plain number is minutes."""
     seconds = 0.0
     if short := re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(s|m|min|h|d)", text, re.ASCII):
-        seconds = float(short[1]) * _UNITS[short[2]]
+        seconds = float(short[1]) * (SECONDS | {"m": MINUTE})[short[2]]
     else:
         with suppress(InputError):
             seconds = slurm_seconds(text, "a job: time")
     if not 0 < seconds <= 10 * 365 * DAY:
-        raise InputError(f"a job: time must be {_TIME}, got {printable(text)!r}")
+        expected = "a time such as 90m, 4h, 2d, or Slurm's minutes, hours:minutes:seconds and days-hours"
+        raise InputError(f"a job: time must be {expected}, got {printable(text)!r}")
     return seconds
 
 
 def _moment(text: str) -> pd.Timestamp:
-    try:
-        return pd.to_datetime(text, format="ISO8601").tz_localize(None)
-    except (ValueError, TypeError, OverflowError):
-        expected = "a time YYYY-MM-DDTHH:MM:SS"
-        raise InputError(f"a job: at must be {expected}, got {printable(text)!r}") from None
+    found = pd.to_datetime(text, format="ISO8601", errors="coerce")
+    if pd.isna(found):
+        raise InputError(f"a job: at must be a time YYYY-MM-DDTHH:MM:SS, got {printable(text)!r}")
+    return found.tz_localize(None)
 
 
 _READ: Final[dict[str, Callable[[str], Any]]] = {
@@ -114,10 +111,11 @@ class Moment(NamedTuple):
     past: pd.DataFrame  #: earlier jobs; with `submit_time` and `duration`, NaN if unknown [s]
     asked: pd.DataFrame  #: one row: the job in question
 
-    @property
-    def free(self) -> int:
-        """GPUs that no job holds [GPU]."""
-        return self.cluster.gpus - int(self.running["demand"].sum())
+def still_waiting(trace: Trace) -> pd.DataFrame:
+    """Return the rows of `Trace.excluded_jobs` of jobs that are still waiting at the end of a log [GPU, s]."""
+    aside = trace.excluded_jobs.reindex(columns=[*COLUMNS[:-1], "submit_time", "reason"])
+    still = aside[aside["reason"] == WAITS].drop(columns="reason")
+    return still.astype({"demand": np.int64, "time_limit": float, "submit_time": float})
 
 
 def queue_of(trace: Trace, wished: Wish, cluster: Cluster, policy: Policy, site: Site) -> Moment:
@@ -185,12 +183,11 @@ def _with_asked(trace: Trace, now: float, wished: Wish) -> Trace:
 
     Its other requests are those of the last earlier job of the same tenant, and user if there is one.
     """
-    still = trace.excluded_jobs.reindex(columns=[*COLUMNS[:-1], "submit_time", "reason"])
-    still = still[(still["reason"] == WAITS) & (still["demand"] > 0) & still["tenant"].isin(trace.tenants)]
     user = wished.user or wished.account
     asked = {"job_id": ASKED, "tenant": wished.account, "user": user, "demand": wished.gpus, "time_limit": wished.time}
-    more = pd.concat([still.drop(columns="reason"), pd.DataFrame([{**asked, "submit_time": now}])], ignore_index=True)
-    more = more.astype({"demand": np.int64, "time_limit": float, "submit_time": float})
+    still = still_waiting(trace)
+    still = still[still["tenant"].isin(trace.tenants)]
+    more = pd.concat([still, pd.DataFrame([{**asked, "submit_time": now}])], ignore_index=True)
     more["user"] = more["user"].fillna(more["tenant"])
     details = None
     if trace.details is not None:
@@ -246,9 +243,8 @@ def _held(trace: Trace, running: pd.DataFrame, cluster: Cluster, names: Sequence
 
 def _seconds_of(trace: Trace, at: pd.Timestamp | None, runs: pd.DataFrame) -> float:
     """Return a moment on the log's clock [s], by default the log's end; `InputError` if it is outside the log."""
-    still = trace.excluded_jobs.reindex(columns=["reason", "submit_time"])
-    waits = still.loc[still["reason"] == WAITS, "submit_time"].to_numpy(dtype=float)
-    last = float(max(runs["end"].max(), trace.submit_time.max(), waits.max(initial=0.0)))
+    waits = still_waiting(trace)["submit_time"].max()
+    last = float(np.nanmax([runs["end"].max(), trace.submit_time.max(), waits]))
     if at is None:
         return last
     if trace.origin is None:

@@ -113,35 +113,10 @@ class Past:
         k = int(np.searchsorted(since, begin))
         rows = (k + np.arange(min(len(came), most))) % len(came)
         jobs = came.iloc[rows].reset_index(drop=True)
-        after = np.where(rows >= k, since[rows] - begin, since[rows] - begin - first)
-        jobs["submit_time"] = after
+        jobs["submit_time"] = np.where(rows >= k, since[rows] - begin, since[rows] - begin - first)
         lacking = jobs["duration"].isna().to_numpy()
         jobs.loc[lacking, "duration"] = self.run_times(jobs[lacking], np.zeros(int(lacking.sum())), rng)
         return jobs
-
-
-class Ahead(NamedTuple):
-    """A job that is waiting and starts before the job in question."""
-
-    job: str
-    tenant: str
-    gpus: int
-    often: float  #: part of the simulations
-
-
-class Drawn(NamedTuple):
-    """Results of some simulations."""
-
-    start: FloatArray  #: (draws,) sorted start of the job in question [s]
-    ahead: Counter[str]  #: how often a waiting job starts before it
-    last: Counter[str]  #: how often a running job is the last to end before its start
-    come: int  #: jobs that come later and start before it, over all draws
-
-    @property
-    def interval(self) -> tuple[float, float, float]:
-        """Low end, median and high end of the interval [s]."""
-        low, middle, high = np.quantile(self.start, [(1 - PROMISE) / 2, 0.5, (1 + PROMISE) / 2])
-        return max(0.0, float(low) / WIDER - REACTION), float(middle), float(high) * WIDER + REACTION
 
 
 class Forecast(NamedTuple):
@@ -149,17 +124,17 @@ class Forecast(NamedTuple):
 
     draws: int
     interval: tuple[float, float, float]  #: low end, median and high end [s]
-    ahead: tuple[Ahead, ...]  #: waiting jobs that start before it in most simulations, the most certain first
+    ahead: pd.DataFrame  #: waiting jobs that start before it in most simulations, the most certain first
     come: float  #: jobs that come later and start before it, on average
-    last: tuple[Ahead, ...]  #: running jobs at whose end it starts, the most frequent first
-    at_once: bool  #: true if it starts at the next pass of the scheduler
-    fewer: int  #: number of GPUs with which it would start at once, 0 if none
-    shorter: float  #: time limit with which it would start at once [s], 0 if none
+    last: pd.DataFrame  #: running jobs at whose end it starts, the most frequent first
+    at_once: bool = False  #: true if it starts at the next pass of the scheduler
+    fewer: int = 0  #: number of GPUs with which it would start at once, 0 if none
+    shorter: float = 0.0  #: time limit with which it would start at once [s], 0 if none
 
 
 def would_start(moment: Moment, draws: int = DRAWS) -> Forecast:
     """Simulate the queue with the new job; `InputError` if the cluster is too small for it."""
-    drawn = simulations(moment, draws)
+    found = simulations(moment, draws)
     gpus, limit = int(moment.asked["demand"].iloc[0]), float(moment.asked["time_limit"].iloc[0])
 
     def at_once(**changes: float) -> bool:
@@ -167,38 +142,40 @@ def would_start(moment: Moment, draws: int = DRAWS) -> Forecast:
         start, _ = Queue(other).simulated(0, 0, HORIZONS[0])  # all jobs run to their limits
         return bool(start[NEW] <= moment.policy.parameters["interval"])
 
-    now = at_once()
+    if at_once():
+        return found._replace(at_once=True)
     smaller = {max(1, int(gpus * part / 2**k)) for k in range(20) for part in (0.75, 0.5)} - {gpus}
-    return Forecast(
-        draws=draws,
-        interval=drawn.interval,
-        ahead=_named(moment.waiting, drawn.ahead, draws, least=0.5),
-        come=drawn.come / draws,
-        last=_named(moment.running, drawn.last, draws),
-        at_once=now,
-        fewer=next((n for n in sorted(smaller, reverse=True) if not now and at_once(demand=n)), 0),
-        shorter=next((t for t in LIMITS if not now and not t >= limit and at_once(time_limit=t)), 0.0),
+    return found._replace(
+        fewer=next((n for n in sorted(smaller, reverse=True) if at_once(demand=n)), 0),
+        shorter=next((t for t in LIMITS if not t >= limit and at_once(time_limit=t)), 0.0),
     )
 
 
-def simulations(moment: Moment, draws: int) -> Drawn:
-    """Simulate some draws; new jobs come in every second one."""
+def simulations(moment: Moment, draws: int) -> Forecast:
+    """Simulate some draws, and no changes of the job; new jobs come in every second one."""
     queue, horizon = Queue(moment), HORIZONS[0]
-    found = Drawn(np.empty(draws), Counter(), Counter(), 0)
-    come = 0
+    starts, come = np.empty(draws), 0
+    ahead, last = Counter[str](), Counter[str]()
     for k in range(draws):
         begins, ends_at = queue.simulated(k, k % 2 * MOST_ARRIVALS, horizon)
         while begins[NEW] >= horizon < HORIZONS[-1]:
             horizon = HORIZONS[HORIZONS.index(horizon) + 1]
             begins, ends_at = queue.simulated(k, k % 2 * MOST_ARRIVALS, horizon)
-        found.start[k] = start = min(begins[NEW], horizon)
+        starts[k] = start = min(begins[NEW], horizon)
         earlier = [name for name, begin in begins.items() if begin < start]
-        found.ahead.update(name for name in earlier if name[0] == WAITS)
+        ahead.update(name for name in earlier if name[0] == WAITS)
         come += sum(name[0] == COMES for name in earlier)
         ends = [(end, name) for name, end in ends_at.items() if name[0] == RUNS and end <= start]
         if ends and start > REACTION:
-            found.last[max(ends)[1].partition(" ")[0]] += 1
-    return found._replace(start=np.sort(found.start), come=come)
+            last[max(ends)[1].partition(" ")[0]] += 1
+    low, middle, high = np.quantile(starts, [(1 - PROMISE) / 2, 0.5, (1 + PROMISE) / 2])
+    return Forecast(
+        draws=draws,
+        interval=(max(0.0, float(low) / WIDER - REACTION), float(middle), float(high) * WIDER + REACTION),
+        ahead=moment.waiting.iloc[[int(name[1:]) for name, count in ahead.most_common() if count >= draws / 2]],
+        come=come / draws,
+        last=moment.running.iloc[[int(name[1:]) for name, _ in last.most_common()]],
+    )
 
 
 class Queue:
@@ -267,9 +244,3 @@ class Queue:
         if NEW not in (ids := result["job_id"].tolist()):
             raise InputError(f"a job: {self.demand[-1]} GPUs do not fit on the nodes that it may use")
         return dict(zip(ids, begin.tolist(), strict=True)), dict(zip(ids, end.tolist(), strict=True))
-
-
-def _named(jobs: pd.DataFrame, often: Counter[str], draws: int, least: float = 0.0) -> tuple[Ahead, ...]:
-    """Return the jobs that are counted in at least a part `least` of the draws, the most frequent first."""
-    rows = [(jobs.iloc[int(name[1:])], count) for name, count in often.most_common() if count >= least * draws]
-    return tuple(Ahead(str(job["job_id"]), str(job["tenant"]), int(job["demand"]), n / draws) for job, n in rows)

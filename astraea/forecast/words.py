@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import Final
 
+import pandas as pd
+
 from astraea.core.text import counted, escaped
 from astraea.core.units import duration_text
 from astraea.forecast.moment import Moment, clock
-from astraea.forecast.start import PROMISE, Ahead, Forecast
+from astraea.forecast.start import PROMISE, Forecast
 
 NAMED: Final = 3
 """Jobs that a line names; beyond that it gives their number."""
@@ -19,10 +21,11 @@ def as_text(found: Forecast, moment: Moment) -> str:
     job = moment.asked.iloc[0]
     limit = "no time limit" if math.isnan(job["time_limit"]) else f"a limit of {duration_text(job['time_limit'])}"
     asked = f"{counted(job['demand'], 'GPU')} for {job['tenant']} with {limit}, submitted at"
+    free = moment.cluster.gpus - int(moment.running["demand"].sum())
     run, wait = len(moment.running), len(moment.waiting)
     queue = f"{counted(run, 'job')} {'runs' if run == 1 else 'run'}, {wait:,} {'waits' if wait == 1 else 'wait'}"
     lines = (
-        f"{asked} {clock(moment.origin, moment.time)}: {moment.free} of {moment.cluster.gpus} GPUs are free, {queue}",
+        f"{asked} {clock(moment.origin, moment.time)}: {free} of {moment.cluster.gpus} GPUs are free, {queue}",
         f"it would start {_when(found, moment)}",
         f"it waits for: {_before(found)}",
         f"sooner: {_sooner(found)}",
@@ -45,17 +48,17 @@ def _before(found: Forecast) -> str:
     if found.at_once:
         return "nothing"
     waiting = "no job that is waiting now"
-    if found.ahead:
-        gpus = counted(sum(one.gpus for one in found.ahead), "GPU")
+    if len(found.ahead):
+        gpus = counted(int(found.ahead["demand"].sum()), "GPU")
         waiting = f"{counted(len(found.ahead), 'waiting job')} with {gpus} ({_names(found.ahead)})"
     come = f", {found.come:.0f} that come later" if found.come >= 0.5 else ""
-    last = found.last[:NAMED]
-    ends = f"; it mostly starts when {_names(last)} {'ends' if len(last) == 1 else 'end'}" if last else ""
+    last = found.last.head(NAMED)
+    ends = f"; it mostly starts when {_names(last)} {'ends' if len(last) == 1 else 'end'}" if len(last) else ""
     return f"{waiting}{come}{ends}"
 
 
-def _names(jobs: tuple[Ahead, ...]) -> str:
-    named = ", ".join(f"{one.job} of {one.tenant}" for one in jobs[:NAMED])
+def _names(jobs: pd.DataFrame) -> str:
+    named = ", ".join(f"{job.job_id} of {job.tenant}" for job in jobs.head(NAMED).itertuples())
     return named + (f" and {len(jobs) - NAMED} more" if len(jobs) > NAMED else "")
 
 

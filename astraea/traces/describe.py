@@ -113,9 +113,9 @@ def describe(trace: Trace) -> pd.DataFrame:
         ("hourly arrivals, autocorrelation at 1 h", burst["lag_1h"], "1"),
         ("hourly arrivals, autocorrelation at 24 h", burst["lag_24h"], "1"),
         ("jobs of history", float(len(trace.history)) if trace.history is not None else 0.0, "1"),
-        ("set aside", float(len(trace.excluded_jobs)), "1"),
+        ("excluded", float(len(trace.excluded_jobs)), "1"),
     ]
-    rows += [(f"set aside: {reason}", float(n), "1") for reason, n in exclusion_reasons(trace).items()]
+    rows += [(f"excluded: {reason}", float(n), "1") for reason, n in exclusion_reasons(trace).items()]
     return pd.DataFrame(rows, columns=["statistic", "value", "unit"])
 
 
@@ -130,7 +130,7 @@ def describe_text(trace: Trace) -> str:
     if trace.origin is not None:
         lines[0] += f" from {trace.origin}"
     aside = len(trace.excluded_jobs)
-    lines.append(f"set aside: {f'{aside} rows' if aside else 'nothing'}")
+    lines.append(f"excluded: {f'{aside} rows' if aside else 'nothing'}")
     lines += [f"  {n:>8}  {reason}" for reason, n in exclusion_reasons(trace).items()]
     share = 100.0 * trace.tenant_weight / trace.tenant_weight.sum()
     jobs = np.bincount(trace.tenant, minlength=len(trace.tenants))
@@ -138,7 +138,7 @@ def describe_text(trace: Trace) -> str:
     lines += [f"{t:<24}{s:>7.1f}%{n:>10}" for t, s, n in zip(trace.tenants, share, jobs, strict=True)]
     lines += ["", f"{'statistic':<48}{'value':>14}  unit"]
     table = describe(trace)
-    for statistic, value, unit in table[~table["statistic"].str.startswith("set aside")].itertuples(index=False):
+    for statistic, value, unit in table[~table["statistic"].str.startswith("excluded")].itertuples(index=False):
         lines.append(f"{statistic:<48}{_shown(value):>14}  {'' if unit == '1' else unit}".rstrip())
     return "\n".join(lines) + "\n"
 

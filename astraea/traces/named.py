@@ -18,6 +18,12 @@ from astraea.traces.trace import Trace
 FETCHED: Final = {workload: download for download, source in SOURCES.items() for workload in source.workloads}
 """Names of downloaded workloads, and the download that contains each."""
 
+NODES: Final = {
+    "venus": 100, "helios-venus": 100, "philly": 210, "philly-two-weeks": 210,
+    "w2": 64, "philly-vcs": 64, "chrslo": 140,
+}  # fmt: skip
+"""8-GPU nodes of the evaluation of [Ye2022] (§6.1.3), and of what its authors' program was run on."""
+
 
 def named_trace(
     source: str | Path,
@@ -52,6 +58,11 @@ def named_trace(
     own = path.parent / download.shares if download.shares else None
     trace = read_trace(path, weights=own if weights is None else weights, name=text, **download.reading)
     return _part(trace, *download.part[text], download.ties) if text in download.part else trace
+
+
+def nodes_of(source: str) -> int | None:
+    """Return the 8-GPU nodes that a named workload was evaluated on; None if they are unknown, and for a path."""
+    return None if source not in SYNTHETIC and Path(source).exists() else NODES.get(source)
 
 
 def _part(trace: Trace, start: int, end: int, ties: Sequence[Sequence[int]]) -> Trace:

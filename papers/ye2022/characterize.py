@@ -22,9 +22,10 @@ from astraea.plots.statistics import ecdf
 from astraea.plots.style import name_axis
 from astraea.traces.columns import STATES
 from astraea.traces.describe import DEMANDS, RUNNING_TIMES
+from astraea.traces.named import NODES
 from astraea.traces.trace import Trace
 from papers.scales import seeds
-from papers.ye2022.evaluation import NODES, grid_of, load_workload, run_of
+from papers.ye2022.evaluation import grid_of, load_workload, run_of
 
 PRODUCTION_NODES: Final = {"venus": 133, "helios-venus": 133, "philly": 311, "philly-two-weeks": 311}
 """Nodes of 8 GPUs that the workload ran on: 1,064 GPUs of Venus, 2,490 of Philly ([Ye2022] §6.1.2)."""

@@ -25,7 +25,7 @@ from astraea.experiments.grid import Grid
 from astraea.experiments.lease_term import MOST_LEASES
 from astraea.experiments.run import Run
 from astraea.traces.describe import offered_load, served_load, suitable_nodes
-from astraea.traces.named import named_trace
+from astraea.traces.named import NODES, named_trace
 from astraea.traces.synthetic import SYNTHETIC
 from astraea.traces.trace import Trace
 from papers.scales import SCALES, at_scale, seeds
@@ -34,12 +34,6 @@ from papers.ye2022.readings import PAPERS, PROGRAM, READINGS, Scheduler, able, c
 
 Row = dict[Any, Any]
 """Columns that distinguish a run."""
-
-NODES: Final = {
-    "venus": 100, "helios-venus": 100, "philly": 210, "philly-two-weeks": 210,
-    "w2": 64, "philly-vcs": 64, "chrslo": 140,
-}  # fmt: skip
-"""8-GPU nodes of the evaluation (§6.1.3), and of what its authors' program was run on."""
 
 LEASE_TERM: Final = 900.0  # of all figures but Fig 9 [s]
 LEASE_TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 3600.0)  # of Fig 9 [s]

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from places import ROOT
 
-from astraea.audit.plan import plan_of
+from astraea.audit.replays import plan_of
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import recorded_runs
 from astraea.cluster.policies import get_policy
@@ -92,9 +92,9 @@ def log(name: str) -> tuple[Trace, Cluster, Policy, Rules]:
     files = [DATA / name / file for file in SETTINGS]
     site, trace = read_site([file for file in files if file.exists()]), read_trace(DATA / name / "sacct.txt")
     assert site.cluster is not None
-    plan = plan_of(site, trace, "slurm", {}, site.cluster)
-    assert plan.rules is not None
-    return trace, plan.cluster, plan.own, plan.rules
+    own, rules, _ = plan_of(site, trace, "slurm", {}, site.cluster)
+    assert rules is not None
+    return trace, site.cluster, own, rules
 
 
 if __name__ == "__main__":

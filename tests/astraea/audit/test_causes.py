@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from recorded_logs import recorded
 
 from astraea.audit.causes import Cause, causes
-from astraea.audit.recorded import Log, still_waiting, waits
+from astraea.audit.recorded import Log, waits
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
 from astraea.cluster.observed import recorded_runs
 from astraea.cluster.rules import no_rules
+from astraea.forecast.moment import still_waiting
 from astraea.traces.trace import Trace
 
 TWO = Cluster(2, 4)

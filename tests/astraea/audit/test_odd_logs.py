@@ -10,8 +10,8 @@ from places import ROOT
 
 from astraea.audit import causes
 from astraea.audit.audit import anonymous, with_those_who_wait
-from astraea.audit.plan import plan_of
 from astraea.audit.recorded import cluster_of, waits, with_gone_nodes
+from astraea.audit.replays import plan_of
 from astraea.audit.settings import the_settings
 from astraea.cluster.observed import observed, recorded_runs
 from astraea.cluster.rules import checked
@@ -36,18 +36,18 @@ def audited(log: Path, files: tuple[Path, ...], anonymize: bool = False) -> tupl
     cluster = site.cluster
     if cluster is None:
         cluster, said = cluster_of(trace, None, None)
-    plan = plan_of(site, trace, "slurm", {}, cluster)
-    the_settings(plan, anonymize)
+    own, rules, doubts = plan_of(site, trace, "slurm", {}, cluster)
+    the_settings(site, own, doubts, anonymize)
     everyone = with_those_who_wait(trace)
     anonymous(everyone)
-    if plan.rules is not None:
-        checked(plan.rules, trace, cluster)
+    if rules is not None:
+        checked(rules, trace, cluster)
     observed(everyone, cluster)
     runs = recorded_runs(everyone)
-    causes.beside(causes.causes(everyone, runs, cluster, waits(everyone, runs), plan.rules), everyone)
+    causes.beside(causes.causes(everyone, runs, cluster, waits(everyone, runs), rules), everyone)
     job = wish(f"gpus=2,account={trace.tenants[0]},time=1h")
-    Queue(queue_of(trace, job, known.cluster or cluster, plan.own, known))
-    return trace, " ".join([*said, *plan.doubts])
+    Queue(queue_of(trace, job, known.cluster or cluster, own, known))
+    return trace, " ".join([*said, *doubts])
 
 
 def row(**changes: str) -> str:

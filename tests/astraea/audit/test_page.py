@@ -70,12 +70,12 @@ def words(page: str) -> str:
 
 def test_everything_is_there(made: Path) -> None:
     assert {p.name for p in (made / "named").iterdir()} == {
-        "index.html", "audit.json", "audit.prom", "set_aside.csv", *(f"{name}.csv" for name in TABLES),
+        "index.html", "audit.json", "audit.prom", "excluded.csv", *(f"{name}.csv" for name in TABLES),
     }  # fmt: skip
     told = json.loads((made / "named" / "audit.json").read_text())
     assert set(TABLES) < set(told)
     assert set(told["owed"][0]) == {"period", "tenant", "got", "owed", "rho"}
-    assert told["set_aside"] == {"still waiting": 1}
+    assert told["excluded"] == {"still waiting": 1}
     waits = pd.read_csv(made / "named" / "waits.csv").set_index("job_id")
     assert waits.loc[7700099, "still"]
     assert waits.loc[7700099, "why"].startswith("7700099 of zulu & $sons$ (3 GPUs) has waited")
@@ -116,8 +116,8 @@ def test_rows_that_cannot_be_read_are_counted(bad: int, part: str, asks: bool, t
     said = words((tmp_path / "out" / "index.html").read_text())
     rows = "1 row" if bad == 1 else "3 rows"
     assert f"{rows} could not be read, {part} % of all, with " in said
-    assert ("Look at set_aside.csv before you rely on this page." in said) is asks
-    listed = pd.read_csv(tmp_path / "out" / "set_aside.csv", dtype=str)
+    assert ("Look at excluded.csv before you rely on this page." in said) is asks
+    listed = pd.read_csv(tmp_path / "out" / "excluded.csv", dtype=str)
     assert listed["line"].tolist()[-bad:] == [str(43 + k) for k in range(bad)]
     assert listed["detail"].str.contains("soon-").sum() == bad
 

@@ -11,7 +11,7 @@ import pytest
 from places import ROOT
 from recorded_logs import recorded
 
-from astraea.audit.causes import Cause, Told, agreement, beside, causes, told_by
+from astraea.audit.causes import Cause, Subject, agreement, beside, causes, subject_of
 from astraea.audit.recorded import waits
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import recorded_runs
@@ -24,18 +24,19 @@ from astraea.traces.trace import Trace
 SLURM = ROOT / "tests" / "data" / "slurm"
 
 ABOUT = {
-    "": Told.QUEUE, "None": Told.QUEUE, "Resources": Told.QUEUE, "Priority": Told.QUEUE,
-    "QOSMaxGRESPerUser": Told.LIMIT, "QOSGrpGRES": Told.LIMIT, "AssocGrpGRES": Told.LIMIT,
-    "AssocMaxJobsLimit": Told.LIMIT, "MaxGRESPerAccount": Told.LIMIT, "PartitionTimeLimit": Told.LIMIT,
-    "JobArrayTaskLimit": Told.LIMIT, "ReqNodeNotAvail": Told.NODES, "Reservation": Told.NODES,
-    "NodeDown": Told.NODES, "Licenses": Told.OTHER, "BurstBufferResources": Told.OTHER, "Dependency": Told.BEFORE,
-    "DependencyNeverSatisfied": Told.BEFORE, "BeginTime": Told.BEFORE, "JobHeldUser": Told.BEFORE,
+    "": Subject.QUEUE, "None": Subject.QUEUE, "Resources": Subject.QUEUE, "Priority": Subject.QUEUE,
+    "QOSMaxGRESPerUser": Subject.LIMIT, "QOSGrpGRES": Subject.LIMIT, "AssocGrpGRES": Subject.LIMIT,
+    "AssocMaxJobsLimit": Subject.LIMIT, "MaxGRESPerAccount": Subject.LIMIT, "PartitionTimeLimit": Subject.LIMIT,
+    "JobArrayTaskLimit": Subject.LIMIT, "ReqNodeNotAvail": Subject.NODES, "Reservation": Subject.NODES,
+    "NodeDown": Subject.NODES, "Licenses": Subject.OTHER, "BurstBufferResources": Subject.OTHER,
+    "Dependency": Subject.BEFORE, "DependencyNeverSatisfied": Subject.BEFORE,
+    "BeginTime": Subject.BEFORE, "JobHeldUser": Subject.BEFORE,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("reason", ABOUT)
 def test_what_a_reason_is_about(reason: str) -> None:
-    assert told_by(reason) is ABOUT[reason]
+    assert subject_of(reason) is ABOUT[reason]
 
 
 # cause here, Slurm's reason, what is shown, and if the two agree; None where they cannot be compared
@@ -66,11 +67,11 @@ def test_which_of_the_two_is_shown_and_how_often_they_agree() -> None:
     table = beside(found, trace)
     assert table["shown"].tolist() == [*shown, Cause.ORDER]
     assert not table["reason"].str.contains("n4").any()  # an audit without names has none of nodes either
-    assert table["told"].tolist()[-1] == ""  # nobody knows of one that waits still
+    assert table["subject"].tolist()[-1] == ""  # nobody knows of one that waits still
     briefly = beside(found.assign(**{Cause.QUOTA: 0.5}), trace)["shown"].tolist()
     assert briefly == [Cause.QUEUE if text == "Slurm: a limit" else text for text in table["shown"]]
     counts, number, time = agreement(table)
-    assert counts.loc[Cause.QUEUE].to_dict() == {t: int(t in (Told.QUEUE, Told.LIMIT)) for t in Told}
+    assert counts.loc[Cause.QUEUE].to_dict() == {t: int(t in (Subject.QUEUE, Subject.LIMIT)) for t in Subject}
     assert number == pytest.approx(agree.count(True) / 7)
     assert time == pytest.approx(sum(k for k, same in enumerate(agree, 1) if same) / sum(range(1, 8)))
 
@@ -99,17 +100,17 @@ def test_limits_that_are_known_explain_what_slurm_calls_a_limit() -> None:
     folder = SLURM / "limits"
     site = read_site([folder / name for name in ("slurm.conf", "accounts.txt", "qos.txt", "nodes.txt")])
     blind, sighted = of_real(folder / "sacct.txt"), of_real(folder / "sacct.txt", site)
-    assert (blind[0]["told"] == Told.LIMIT).sum() == (sighted[0]["told"] == Told.LIMIT).sum() == 36
+    assert (blind[0]["subject"] == Subject.LIMIT).sum() == (sighted[0]["subject"] == Subject.LIMIT).sum() == 36
     assert blind[1] == pytest.approx(28 / 64) and sighted[1] >= 0.9
     limited = sighted[0][sighted[0]["cause"] == Cause.QUOTA]
-    assert len(limited) > 20 and (limited["told"] == Told.LIMIT).all()
+    assert len(limited) > 20 and (limited["subject"] == Subject.LIMIT).all()
 
 
 def test_reasons_of_a_real_slurm() -> None:
     table, number = of_real(SLURM / "reasons.txt")
-    assert set(table["told"]) == {Told.QUEUE, Told.LIMIT, Told.NODES, Told.BEFORE}
+    assert set(table["subject"]) == {Subject.QUEUE, Subject.LIMIT, Subject.NODES, Subject.BEFORE}
     assert number == pytest.approx(96 / 104)
     # Slurm moves Eligible to the end of a dependency, a begin time or a hold, so these are before the wait
     log = pd.read_csv(SLURM / "reasons.txt", sep="|", dtype=str)
-    before = log[log["Reason"].fillna("").map(told_by) == Told.BEFORE]
+    before = log[log["Reason"].fillna("").map(subject_of) == Subject.BEFORE]
     assert len(before) == 25 and (before["Eligible"] > before["Submit"]).all()

@@ -11,8 +11,7 @@ import pytest
 from places import ROOT
 from processes import run
 
-from astraea.audit.plan import plan_of
-from astraea.audit.replays import replays
+from astraea.audit.replays import plan_of, replays
 from astraea.audit.scenarios import Calibration, calibration
 from astraea.cluster.observed import observed
 from astraea.cluster.site import read_site
@@ -74,10 +73,10 @@ def replayed(log: Path, settings: list[Path], *, rules: bool = True, **given: ob
     """The log beside its replay, as the audit makes it, or without what its settings say of single jobs."""
     site, trace = read_site(settings), read_trace(log, format="slurm")
     assert site.cluster is not None
-    plan = plan_of(site, trace, "slurm", given, site.cluster)
-    assert not plan.doubts
-    found = replays(trace, plan.cluster, plan.own, plan.rules if rules else None)
-    return calibration(observed(trace, plan.cluster), *found)
+    own, of_jobs, doubts = plan_of(site, trace, "slurm", given, site.cluster)
+    assert not doubts
+    found = replays(trace, site.cluster, own, of_jobs if rules else None)
+    return calibration(observed(trace, site.cluster), *found)
 
 
 def holds(found: Calibration, in_order: float, wait: float) -> None:

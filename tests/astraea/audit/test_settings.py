@@ -12,7 +12,7 @@ import pytest
 from places import ROOT
 from shell import refused
 
-from astraea.audit.plan import plan_of
+from astraea.audit.replays import plan_of
 from astraea.audit.settings import the_settings
 from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
@@ -26,8 +26,9 @@ FILES = ["--slurm-conf", str(LOG / "slurm.conf"), "--scontrol", str(LOG / "nodes
 
 def section_of(site: Site, anonymize: bool = False, **given: Any) -> str:
     """The section about a site, as text."""
-    plan = plan_of(site, read_trace(LOG / "sacct.txt"), "slurm", given, site.cluster or Cluster(4, 8))
-    return json.dumps(the_settings(plan, anonymize)["parts"], ensure_ascii=False)
+    cluster = site.cluster or Cluster(4, 8)
+    own, _, doubts = plan_of(site, read_trace(LOG / "sacct.txt"), "slurm", given, cluster)
+    return json.dumps(the_settings(site, own, doubts, anonymize)["parts"], ensure_ascii=False)
 
 
 def test_the_page_names_the_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from contextlib import suppress
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -115,7 +116,7 @@ def test_json_is_valid_also_where_a_figure_is_undefined(tiny: Path, capsys: pyte
     figures = json.loads(capsys.readouterr().out, parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
     assert figures["tenant_sharing_loss"] is None
     assert figures["excluded_jobs"] == {"asks for 0 GPUs": 1, "demand exceeds the cluster (1 GPUs)": 1}
-    assert figures["set_aside_by_reader"] == 1
+    assert figures["excluded_by_reader"] == 1
 
 
 def test_sweep_makes_a_tidy_table(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,6 +148,24 @@ def test_sweep_over_seeds(tiny: Path, capsys: pytest.CaptureFixture[str], monkey
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 3
     assert "only random placement differs" in err
+
+
+def test_a_named_workload_has_nodes_of_its_own(
+    tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(named, "synthesize", lambda name, seed: read_trace(tiny, time_unit="s", name=name))
+    for name, nodes in (("venus", 100), ("philly", 210)):
+        assert main(["simulate", name, "--policy", "fifo"]) == 0
+        assert capsys.readouterr().out.startswith(f"{name} on {nodes} x 8 GPUs under fifo\n")
+    more = ["--cache", str(tiny.parent / "c"), "--jobs", "1"]
+    assert main(["sweep", "venus", "--policies", "fifo", *more]) == 0
+    assert pd.read_csv(StringIO(capsys.readouterr().out))["nodes"].tolist() == [100]
+    assert main(["simulate", "venus", "--gpus-per-node", "4"]) == 2
+    assert capsys.readouterr().err == "astraea: Missing option '--nodes' (see: astraea simulate --help)\n"
+    monkeypatch.chdir(tiny.parent)
+    tiny.rename("w2")  # a path, not the workload of this name
+    assert main(["simulate", "w2", "--time-unit", "s"]) == 2
+    assert "Missing option '--nodes'" in capsys.readouterr().err
 
 
 def test_lease_term_recommends(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,7 +54,7 @@ def test_without_a_past_it_starts_when_time_limits_are_over() -> None:
     middle = found.interval[1]
     assert middle == pytest.approx(2000, abs=5)
     assert found.interval == pytest.approx((middle / WIDER - REACTION, middle, middle * WIDER + REACTION))
-    assert [(one.job, one.often) for one in found.last] == [("a1", 1.0)]
+    assert found.last["job_id"].tolist() == ["a1"]
     assert (found.fewer, found.at_once) == (2, False)
     assert "with 2 GPUs it would start at once" in as_text(found, queue)
 
@@ -67,7 +67,7 @@ def test_a_shorter_limit_is_used_by_backfill() -> None:
     assert not found.at_once
     assert found.shorter == 1800
     assert found.fewer == 0
-    assert [(one.job, one.gpus) for one in found.ahead] == [("b1", 8)]
+    assert found.ahead[["job_id", "demand"]].to_numpy().tolist() == [["b1", 8]]
     assert "with a limit of 30 min backfill would start it at once" in as_text(found, queue)
 
 

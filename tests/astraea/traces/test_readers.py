@@ -186,7 +186,7 @@ def test_standard_workload_format(tmp_path: Path) -> None:
     assert read_trace(file, tenant="user").tenants == ("7", "8")
 
 
-def test_rows_that_cannot_be_read_are_set_aside(write: Any) -> None:
+def test_rows_that_cannot_be_read_are_excluded(write: Any) -> None:
     """Unreadable rows of a CSV file and of an SWF log are listed with line, reason and value."""
     text = "job_id,num_gpu,submit_time,duration\n1,4,0,3600\n2,four,0,5\n3,1\n1,1,0,5\n4,1,0,\n\"5,1,0,5\n6,2,9,9\n"
     trace = read_trace(write("a.csv", text), time_unit="s")
@@ -248,7 +248,7 @@ def test_chronus(shared: Path) -> None:
     assert (trace.deadline > trace.submit_time).all()
     text = describe_text(trace)
     assert "30735 jobs of 11 tenants in 14.0 days" in text
-    assert "set aside: 205 rows\n       205  asks for 0 GPUs\n" in text
+    assert "excluded: 205 rows\n       205  asks for 0 GPUs\n" in text
     # the reference input is the same trace in seconds, renumbered, without the jobs of 0 GPUs
     reference = read_trace(shared / "reference" / "chrSLO.input.csv.gz")
     for column in ("submit_time", "demand", "duration", "tenant"):

@@ -142,7 +142,7 @@ def survives(files: dict[str, bytes], known: str | None, **options: Any) -> None
             assert len(str(err).splitlines()) == 1 and str(err).isprintable()
             return
         assert len(trace.digest) == 64
-        assert "set aside" in describe_text(trace)
+        assert "excluded" in describe_text(trace)
         assert (np.diff(trace.submit_time) >= 0).all() and trace.submit_time[0] >= 0
         assert (trace.duration > 0).all() and np.isfinite(trace.duration).all() and (trace.demand > 0).all()
         assert (trace.tenant >= 0).all() and len(set(trace.job_id)) == len(trace)

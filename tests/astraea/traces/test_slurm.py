@@ -51,7 +51,7 @@ def aside(trace: Trace) -> dict[str, str]:
     return dict(zip(trace.excluded_jobs["line"].astype(str), trace.excluded_jobs["reason"], strict=True))
 
 
-def test_rows_that_cannot_be_read_are_set_aside(tmp_path: Path) -> None:
+def test_rows_that_cannot_be_read_are_excluded(tmp_path: Path) -> None:
     good = row("1", 0, 60, 3660)
     bad = {
         row("2", 0, 60, None): "End is not a time (the job has ended)",

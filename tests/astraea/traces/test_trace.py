@@ -270,15 +270,15 @@ def test_describe(ten: Trace) -> None:
         "jobs": 10, "tenants": 2, "users": 3, "days": 4 / 24, "GPUs demanded, all jobs": 47, "largest gang": 16,
         "demand, mean": 4.7, "demand, median": 3, "duration, median": 4.5 * HOUR - HOUR,
         "1-GPU jobs running < 1 h": 75, "1-GPU jobs running > 1 d": 25, "recorded waiting, mean": 1200.333333,
-        "recorded waiting, median": 1800, "jobs that waited > 30 min": 100 / 3, "set aside": 3,
+        "recorded waiting, median": 1800, "jobs that waited > 30 min": 100 / 3, "excluded": 3,
         "jobs completed": 50, "jobs cancelled": 30, "jobs failed": 20, "jobs unknown": 0,
-        "set aside: asks for 0 GPUs": 2, "set aside: ran for 0 s": 1, "jobs of history": 0,
+        "excluded: asks for 0 GPUs": 2, "excluded: ran for 0 s": 1, "jobs of history": 0,
     }  # fmt: skip
     for statistic, number in expected.items():
         assert value[statistic] == pytest.approx(number), statistic
     lines = describe_text(ten).splitlines()
     assert lines[0] == "ten: 10 jobs of 2 tenants in 0.2 days"
-    assert lines[1:4] == ["set aside: 3 rows", "         2  asks for 0 GPUs", "         1  ran for 0 s"]
+    assert lines[1:4] == ["excluded: 3 rows", "         2  asks for 0 GPUs", "         1  ran for 0 s"]
     assert "a                          75.0%         6" in lines
 
 
@@ -288,4 +288,4 @@ def test_describe_where_nothing_is_known() -> None:
     value = describe(one).set_index("statistic")["value"]
     unknown = ["offered load", "1-GPU jobs running < 1 h", "recorded waiting, mean", "hourly arrivals, Fano factor"]
     assert value[unknown].isna().all()
-    assert "set aside: nothing" in describe_text(one)
+    assert "excluded: nothing" in describe_text(one)
