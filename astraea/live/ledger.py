@@ -167,7 +167,7 @@ def read_state(db: sqlite3.Connection) -> State | None:
     saved = AccountsState(
         clock=_table(CLOCK, [clock]),
         admitted=tuple(
-            AdmittedJob(*row[:3], values["demand"], values["submit_time"])
+            AdmittedJob._make((*row[:3], values["demand"], values["submit_time"]))
             for row, values in zip(jobs, fields, strict=True)
         ),
         job=job,
