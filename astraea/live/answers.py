@@ -35,7 +35,6 @@ _MOST_TASKS: Final = 4_000_001
 _AFTER: Final = re.compile(r"after(any|ok|notok|corr):(?P<job>\d+(_\d+)?)(_\*)?\(unfulfilled\)")
 
 
-
 class SlurmError(Exception):
     """A program of Slurm failed or did not answer in time; the message is one sentence."""
 

@@ -42,7 +42,7 @@ class Changes:
         self.late: list[tuple[str, int, float, float]] = []  #: GPU-time before this round learned only now, by tenant
         shown = {job.id for job in snapshot.jobs}
         gone = [id for s in (PENDING, RUNNING) for id in self.accounts.ids(s) if id not in ours]
-        come = [job for job in ours.values() if self._comes(job, self.now)]
+        come = [job for job in ours.values() if self._comes(job)]
         lost = [id for id in self.accounts.ids(RUNNING) if id in ours and self._is_lost(ours[id])]
         ran = any(job.restarts > 0 for job in come)  # before it was seen
         since = min(self.partition.unseen, self.epoch + self.accounts.now)
@@ -57,10 +57,10 @@ class Changes:
             for id in self.accounts.ids(status):
                 if id in ours and self._has_ended_before(ours[id], runs.get(id, ())):
                     del ours[id]
-                elif id in ours and not self._is_resized(ours[id], self.now):
+                elif id in ours and not self._is_resized(ours[id]):
                     happened(ours[id], runs.get(id, ()))
         for job in come:
-            self._arrived(job, runs.pop(job.id, []), self.now)
+            self._arrived(job, runs.pop(job.id, []))
         if looks_back and self.partition.unseen == math.inf:
             for id in sorted(runs.keys() - ours.keys() - set(self.accounts.place)):
                 self._came_and_went(runs[id], since)
@@ -110,7 +110,7 @@ class Changes:
             self.partition.ended[job.id] = max(ends)
         return bool(ends)
 
-    def _is_resized(self, job: Job, now: float) -> bool:
+    def _is_resized(self, job: Job) -> bool:
         """End a job whose size has changed, so that it comes anew; return whether it has changed."""
         before = self.accounts.job(job.id).demand
         lease = self.partition.leases.get(job.id)
@@ -121,7 +121,7 @@ class Changes:
             return False  # it was requeued: first it loses its lease
         self.partition.notes.append(f"job {job.id} changed from {before} to {job.demand} GPUs: it counts as a new job")
         self.resized.add(job.id)
-        self._add(now, ENDS, job.id)
+        self._add(self.now, ENDS, job.id)
         if lease and lease.started == 0 and job.state not in ON_GPUS:
             self.not_started.append(lease)
             self.partition.close(job.id, self.partition.now, "not started")
@@ -192,13 +192,13 @@ class Changes:
         why = "GPUs are free, but not everything else it asks for" if is_free else "Slurm does not start it"
         return f"{why} ({job.reason}); it is skipped for {rounds} rounds"
 
-    def _comes(self, job: Job, now: float) -> bool:
+    def _comes(self, job: Job) -> bool:
         """Return whether a job is new, or comes again under its id, and could get a lease or has had GPUs meanwhile."""
         if job.id in self.accounts and (self.accounts.is_active(job.id) or job.state in (*FINISHED, "COMPLETING")):
             return False
         if job.state in FINISHED:
             return job.start > 0 and job.end > self.epoch + self.accounts.now and job.end > job.start
-        if job.state not in ON_GPUS and is_deferred(job, now):
+        if job.state not in ON_GPUS and is_deferred(job, self.now):
             self.partition.kept[job.id] = LATER
             return False
         if job.state in ON_GPUS and job.id in self.accounts:  # resized while it ran: stopping it would not shrink it
@@ -213,12 +213,12 @@ class Changes:
             self.partition.note_once(job.id, f"job {job.id} will never run: {why}")
         return job.demand <= most
 
-    def _arrived(self, job: Job, runs: Sequence[Run], now: float) -> None:
+    def _arrived(self, job: Job, runs: Sequence[Run]) -> None:
         has_begun = job.start > 0 and job.state in ("RUNNING", *FINISHED)
         is_again = job.id in self.accounts  # an earlier job with this id has ended: no time is counted twice
         runs = [run for run in runs if not is_again or run.start > self.epoch + self.accounts.now]
         before = [min(run.submit, run.start or run.submit) for run in runs]
-        came = min([max(job.submit, job.eligible), *before, *[job.start] * has_begun, now])
+        came = min([max(job.submit, job.eligible), *before, *[job.start] * has_begun, self.now])
         self.newcomers.append(self._newcomer(job, max(came, self.epoch + self.accounts.now) if is_again else came))
         self._add(came, ARRIVES, job.id)
         for run in runs:

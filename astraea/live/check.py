@@ -113,10 +113,9 @@ def _partitions(config: Config, slurm: Slurm) -> Iterator[Finding]:
             there = ", ".join(sorted({place.partition for place in nodes})) or "none"
             yield Finding(MISSING, what, "does not exist or has no nodes", f"one of {there}", "its jobs get the leases")
             continue
-        ups = {place.is_up for place in here}
         gpus = {place.node for place in here if place.has_gpus}
         others = sorted({p.partition for p in nodes if p.node in gpus and p.partition not in ours})
-        if not all(ups):
+        if not all(place.is_up for place in here):
             yield Finding(MISSING, what, "not up", "State=UP", "otherwise Slurm starts no job in it")
         elif not gpus:
             yield Finding(MISSING, what, "no node has a GPU", "nodes with Gres=gpu:N", "leases are for GPUs")

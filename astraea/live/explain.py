@@ -29,7 +29,6 @@ from astraea.live.status import LATE
 MOST_REFUSED: Final = 30
 """Number of times that the policy is asked again which free GPUs it would grant that the last round did not."""
 
-
 AHEAD: Final = DAY
 """Longest forecast [s]."""
 

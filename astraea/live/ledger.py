@@ -151,16 +151,12 @@ def read_state(db: sqlite3.Connection) -> State | None:
         return None
     (_, epoch, serial, *clock) = rows[0]
     jobs, tenants, shares, hours = (_all(db, name) for name in ("job", "tenant", "share", "hour"))
-    admitted = tuple(
-        AdmittedJob(row[0], row[1], row[2], row[4 + OF_JOB.index("demand")], row[4 + OF_JOB.index("submit_time")])
-        for row in jobs
-    )
     names = tuple(row[0] for row in tenants)
-    job, private = (np.zeros(len(jobs), dtype).view(np.recarray) for dtype in (JOB, PRIVATE_JOB))
-    for k, name in enumerate(OF_JOB):
-        for table in (job, private):
-            if name in (table.dtype.names or ()):
-                table[name] = [row[4 + k] for row in jobs]
+    fields = [dict(zip(OF_JOB, row[4:], strict=True)) for row in jobs]
+    job, private = (
+        _table(dtype, [[values[name] for name in dtype.names or ()] for values in fields])
+        for dtype in (JOB, PRIVATE_JOB)
+    )
     first = min((row[0] for row in hours), default=0)
     n_hours = 1 + max((row[0] for row in hours), default=-1)
     timeline = np.zeros((n_hours - first, len(names)), TIMELINE).view(np.recarray)
@@ -170,7 +166,10 @@ def read_state(db: sqlite3.Connection) -> State | None:
             timeline[hour - first, place[name]] = tuple(values)
     saved = AccountsState(
         clock=_table(CLOCK, [clock]),
-        admitted=admitted,
+        admitted=tuple(
+            AdmittedJob._make((*row[:3], values["demand"], values["submit_time"]))
+            for row, values in zip(jobs, fields, strict=True)
+        ),
         job=job,
         private=private,
         memory=_columns([row[3] for row in jobs]),
@@ -189,14 +188,12 @@ def read_state(db: sqlite3.Connection) -> State | None:
                  dict(_all(db, "kept")), {lease.job: lease for lease in map(Lease._make, stopped)})  # fmt: skip
 
 
-def failures(db: sqlite3.Connection) -> tuple[int, float, str]:
-    """Return the number of failed rounds, the time of the last one [s since 1970], and its reason."""
-    return next(((n, time, what) for _, n, time, what in _all(db, "failure")), (0, 0.0, ""))
-
-
-def rounds_had(db: sqlite3.Connection) -> tuple[int, float, float]:
-    """Return the number of rounds, the time that they took together, and that of the last one [s]."""
-    return next(((n, seconds, last) for _, n, seconds, last in _all(db, "round")), (0, 0.0, 0.0))
+def counts(db: sqlite3.Connection) -> dict[str, Any]:
+    """Return the numbers of failed rounds and of all rounds, with times [s] and the last reason, as in `Status`."""
+    (_, failed, failed_at, failure), *_ = *_all(db, "failure"), (0, 0, 0.0, "")
+    (_, rounds, seconds, last), *_ = *_all(db, "round"), (0, 0, 0.0, 0.0)
+    return {"failed": failed, "failed_at": failed_at, "failure": failure,
+            "rounds": rounds, "rounds_seconds": seconds, "round_seconds": last}  # fmt: skip
 
 
 def all_leases(db: sqlite3.Connection) -> list[Lease]:
@@ -246,10 +243,7 @@ def _all(db: sqlite3.Connection, name: str) -> list[tuple[Any, ...]]:
 
 
 def _table(dtype: np.dtype[Any], rows: Sequence[Sequence[Any]]) -> Any:
-    made = np.zeros(len(rows), dtype).view(np.recarray)
-    for k, name in enumerate(dtype.names or ()):
-        made[name] = [row[k] for row in rows]  # SQLite stores no NaN; None becomes one
-    return made
+    return np.array([tuple(row) for row in rows], dtype).view(np.recarray)  # SQLite stores no NaN; None becomes one
 
 
 def _values(column: Any) -> list[Any]:

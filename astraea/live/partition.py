@@ -14,7 +14,7 @@ from astraea.core.units import DAY
 from astraea.live.accounts import Accounts
 from astraea.live.answers import FINISHED, ON_GPUS, Job, Node, Run
 from astraea.live.config import Config
-from astraea.live.state import NOBODY, Lease, State
+from astraea.live.state import NOBODY, Lease, State, empty_accounts
 
 ACCOUNTING: Final = "the accounting"
 """Subject of notes about Slurm's accounting, where other notes have a job."""
@@ -49,24 +49,24 @@ class Partition:
     ) -> None:
         self.config, self.history = config, history
         self.names = config.partition.split(",")
-        self.epoch = state.epoch if state else math.floor(now - config.history * DAY)
-        saved = state.accounts if state else None
-        self.accounts = Accounts(config.policy, config.interval, gpus, config.weights, saved)
+        state = state or State(math.floor(now - config.history * DAY), empty_accounts(config.policy), {})
+        self.epoch = state.epoch
+        self.accounts = Accounts(config.policy, config.interval, gpus, config.weights, state.accounts)
         running = set(self.accounts.ids(RUNNING))
-        self.leases = {id: lease for id, lease in (state.leases if state else {}).items() if id in running}
-        self.serial = state.serial if state else 0  #: of the lease that was recorded last
+        self.leases = {id: lease for id, lease in state.leases.items() if id in running}
+        self.serial = state.serial  #: of the lease that was recorded last
         self.gpus = gpus
         self.unseen = self.epoch + self.accounts.now  #: jobs may have come and gone since then; infinite if not [s]
         self.booted = 0.0  #: when slurmctld was started, at the last round
-        self.ended = dict(state.ended) if state else {}  #: jobs that have ended, and when Slurm first said so ...
+        self.ended = dict(state.ended)  #: jobs that have ended, and when Slurm first said so ...
         self.seen = dict(self.ended)  #: ... and last
-        self.stopped = dict(state.stopped) if state else {}  #: ended leases of jobs that may still hold their GPUs
+        self.stopped = dict(state.stopped)  #: ended leases of jobs that may still hold their GPUs
         self.guessed: dict[str, Lease] = {}  #: ended leases whose end must still be looked up in the accounting
         self.stuck: dict[str, tuple[int, float]] = {}  #: jobs that could not start: how often, skipped until [s]
         self.told: set[str] = set()
         self.kept: dict[str, str] = {}  #: jobs that get no lease at this round under any policy, and why
         self.now = now
-        left = [lease for id, lease in (state.leases if state else {}).items() if id not in self.leases]
+        left = [lease for id, lease in state.leases.items() if id not in self.leases]
         self.over = [lease._replace(over=now, outcome="lost") for lease in left]  #: leases over since the last round
         self.notes: list[str] = []  #: what happened at this round, in sentences
 

@@ -145,10 +145,9 @@ def _before(history: Trace | None, now: float) -> pd.DataFrame:
     if history.origin is None:
         raise InputError(f"{history.name}: the log has no dates, so it cannot be related to today's queue")
     since = (history.origin.tz_localize(None) - pd.Timestamp.fromtimestamp(now)).total_seconds()
-    known = history.details is not None
     table = history.frame[[*COLUMNS[:-1], "submit_time", "duration"]].assign(
         submit_time=history.submit_time + since, nodes=0, priority=np.nan,
-        partition=history.details["partition"].astype(str) if known and history.details is not None else "",
+        partition="" if history.details is None else history.details["partition"].astype(str),
     )  # fmt: skip
     return table[table["submit_time"] < 0]
 

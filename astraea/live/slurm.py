@@ -56,20 +56,19 @@ class Slurm:
 
     def runs(self, since: float) -> list[Run]:
         """Return every run of a job of the partition that did not end before `since`, in order of start."""
-        day = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(max(0, since)))
         fields = "JobID,Account,User,QOS,State,Submit,Start,End,ReqTRES,AllocTRES"
-        text = self._run(
-            "sacct", "--allusers", "--allocations", "--duplicates", "--parsable2", "--noheader",
-            f"--partition={self.partition}", f"--starttime={day}", f"--format={fields}",
-            SLURM_TIME_FORMAT="%s",
-        )  # fmt: skip
-        return runs_of(text)
+        options = "--noheader", f"--partition={self.partition}"
+        return runs_of(self._sacct(since, fields, *options, SLURM_TIME_FORMAT="%s"))
 
     def history(self, since: float) -> str:
         """Return the output of ``sacct -P`` for jobs that did not end before `since`."""
-        day = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(max(0, since)))
         fields = "JobID,Account,User,Partition,QOS,Submit,Eligible,Start,End,State,TimelimitRaw,ReqTRES,AllocTRES"
-        return self._run("sacct", "-a", "-X", "-P", "--duplicates", f"--starttime={day}", f"--format={fields}")
+        return self._sacct(since, fields)
+
+    def _sacct(self, since: float, fields: str, *options: str, **environment: str) -> str:
+        day = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(max(0, since)))
+        every = "--allusers", "--allocations", "--duplicates", "--parsable2"
+        return self._run("sacct", *every, *options, f"--starttime={day}", f"--format={fields}", **environment)
 
     def boot(self) -> float:
         """Return the start time of slurmctld, or when another controller first took its place [s since 1970]."""

@@ -18,7 +18,7 @@ from astraea.core.text import labels_text, printable
 from astraea.core.units import HOUR
 from astraea.live.accounts import Accounts
 from astraea.live.config import Config
-from astraea.live.ledger import failures, open_to_read, read_state, rounds_had
+from astraea.live.ledger import counts, open_to_read, read_state
 from astraea.live.state import NOBODY
 
 LATE: Final = 3
@@ -26,7 +26,6 @@ LATE: Final = 3
 
 FIRST: Final = 10
 """Number of waiting jobs that are listed."""
-
 
 METRICS: Final = {
     "astraea_info": ("gauge", "Always 1; the labels give the partition and its policy."),
@@ -110,7 +109,7 @@ class Status(NamedTuple):
 def status(config: Config, now: float | None = None) -> Status:
     """Read the state at `now` [s since 1970], by default the time of this call; `InputError` if there is none."""
     with open_to_read(config.state) as db:
-        state, failed, had = read_state(db), failures(db), rounds_had(db)
+        state, counted_rounds = read_state(db), counts(db)
     if state is None:
         raise InputError(f"{config.state}: no round has been written yet")
     now = time.time() if now is None else now
@@ -145,12 +144,7 @@ def status(config: Config, now: float | None = None) -> Status:
                        round_time - state.epoch - float(accounts.row(member.id).waiting_since))
             for member in sorted(waiting, key=lambda member: member.submit_time)
         ),
-        failed=failed[0],
-        failed_at=failed[1],
-        failure=failed[2],
-        rounds=had[0],
-        rounds_seconds=had[1],
-        round_seconds=had[2],
+        **counted_rounds,
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ LONG = """
 import logging, sys, time
 from astraea import checkpoint
 logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
-checkpoint._SAME = {same}
+checkpoint.notice._SAME = {same}
 state = {{"value": 0}}
 with checkpoint.checkpointed(state, 1000, "saves", signal="{name}") as saves:
     for step in saves.steps(4 if saves.done == 0 else 3):
