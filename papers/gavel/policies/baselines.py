@@ -72,7 +72,7 @@ class Packing:
 
     def explore(self, problem: Problem) -> None:
         """Pair jobs without a partner at random until all fit, in at most as many draws of two as such jobs."""
-        may_share = (problem.together > 0).any(axis=(2, 3))  # (K, K)
+        may_share = np.asarray((problem.together > 0).any(axis=(2, 3)))  # (K, K)
         taken = {job for pair in self.partners for job in pair}
         jobs, kind = problem.job.tolist(), problem.kind.tolist()
         free = [m for m, job in enumerate(jobs) if job not in taken]
