@@ -56,13 +56,14 @@ class Options:
 def simulate(
     workload: Workload, throughputs: Throughputs, workers: Sequence[int], policy: Allocator,
     options: Options | None = None, *,
-    mechanism: Mechanism = IN_ROUNDS, believed: Throughputs | None = None, **changes: Any,
+    mechanism: Mechanism = IN_ROUNDS, believed: Throughputs | None = None, keep_log: bool = False, **changes: Any,
 ) -> Result:  # fmt: skip
     """Run a workload on a cluster of several accelerator types under a policy, in rounds.
 
     `workers` are the GPUs of each of `throughputs.types`; `changes` are options by name, instead of those in `options`.
     The policy is told the speeds `believed`, such as estimates of pairs, or the truth if they are not given; a pair
-    that turns out unable to share is not run. The jobs of the result are those of `record.job_table`.
+    that turns out unable to share is not run. The jobs of the result are those of `record.job_table`; with `keep_log`
+    it has the times at which each held workers, `record.grant_table`.
     `InputError` if an option is out of range, or a job can run on no type; `PolicyError` if the policy's answer cannot
     be used, or leaves jobs waiting in an idle cluster for ever.
     """
@@ -116,7 +117,7 @@ def simulate(
         jobs=jobs,
         excluded_jobs=pd.DataFrame(columns=["job_id", "tenant", "demand", "duration", "reason"]),
         timeline=timeline_table(workload, s, count, float(jobs["end_time"].max())),
-        grants=grant_table(workload, s.log),
+        grants=grant_table(workload, s.log) if keep_log else None,
         provenance=provenance(inputs, "numpy", "numba", "pandas", "scipy", "highspy"),
         seconds=seconds,
     )

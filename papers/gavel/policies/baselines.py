@@ -45,63 +45,66 @@ class Packing:
 
     def __init__(self) -> None:
         self.random = np.random.default_rng(0)
-        self.partners: dict[tuple[int, int], int] = {}  # two jobs of the workload -> number of their pair
+        self.partners: list[tuple[int, int]] = []  # jobs of the workload
 
     def __call__(self, problem: Problem) -> Allocation:
         """Judge the pairs that ran, form new ones, and share the time out equally."""
         n, types = problem.throughput.shape
         row = {job: m for m, job in enumerate(problem.job.tolist())}
-        offered = np.full((n, n), -1)  # number of the pair of two rows, -1 if they may not share
-        offered[problem.pairs[:, 0], problem.pairs[:, 1]] = np.arange(len(problem.pairs))
-        offered = np.maximum(offered, offered.T)
-        still = {(a, b): int(offered[row[a], row[b]]) for a, b in self.partners if a in row and b in row}
-        still = {p: k for p, k in still.items() if k >= 0}
-        gain = together(problem, np.array(list(still.values()), np.int64))
-        self.partners = {p: k for (p, k), g in zip(still.items(), gain, strict=True) if g > 1}
+        still = [(a, b) for a, b in self.partners if a in row and b in row]
+        gain = together(problem, np.array([(row[a], row[b]) for a, b in still], np.int64))
+        self.partners = [pair for pair, g in zip(still, gain, strict=True) if g > 1]
         if problem.scale_factor.sum() <= problem.workers.sum():
             return problem.unshared(equal_split(problem.scale_factor, problem.workers))
-        self.explore(problem, offered)
+        self.explore(problem)
 
-        chosen = np.array(sorted(self.partners.values()), np.int64)
-        paired_jobs = problem.pairs[chosen]
-        single = np.setdiff1d(np.arange(n), paired_jobs)
-        gangs = problem.scale_factor[np.concatenate([single, paired_jobs[:, 0]])]
+        pairs = np.array(sorted((row[a], row[b]) for a, b in self.partners), np.int64).reshape(-1, 2)
+        single = np.setdiff1d(np.arange(n), pairs)
+        gangs = problem.scale_factor[np.concatenate([single, pairs[:, 0]])]
         share = equal_split(gangs, problem.workers)
-        alone, paired = np.zeros((n, types)), np.zeros((len(problem.pairs), types))
+        alone, paired = np.zeros((n, types)), np.zeros((len(pairs), types))
         alone[single] = share[: len(single)]
-        if len(chosen):
-            shares = sharing(problem, chosen)
-            paired[chosen] = np.where(shares, share[len(single) :], 0)
-            alone[paired_jobs] = np.where(shares, 0, share[len(single) :] / 2)[:, None]
-        return Allocation(alone, paired)
+        if len(pairs):
+            shares = sharing(problem, pairs)
+            paired = np.where(shares, share[len(single) :], 0)
+            alone[pairs] = np.where(shares, 0, share[len(single) :] / 2)[:, None]
+        return Allocation(alone, paired, pairs=pairs)
 
-    def explore(self, problem: Problem, offered: IntArray) -> None:
+    def explore(self, problem: Problem) -> None:
         """Pair jobs without a partner at random until all fit, in at most as many draws of two as such jobs."""
+        may_share = np.asarray((problem.together > 0).any(axis=(2, 3)))  # (K, K)
         taken = {job for pair in self.partners for job in pair}
-        free = [m for m, job in enumerate(problem.job.tolist()) if job not in taken]
-        kept = problem.pairs[np.array(list(self.partners.values()), np.int64), 0]
+        jobs, kind = problem.job.tolist(), problem.kind.tolist()
+        free = [m for m, job in enumerate(jobs) if job not in taken]
+        kept = np.isin(problem.job, [a for a, _ in self.partners])
         missing = problem.scale_factor.sum() - problem.scale_factor[kept].sum() - problem.workers.sum()
         for _ in range(len(free)):
             if len(free) < 2 or missing <= 0:
                 break
             i, k = sorted(self.random.choice(len(free), 2, replace=False).tolist())
             a, b = free[i], free[k]
-            if offered[a, b] >= 0:
-                self.partners[int(problem.job[a]), int(problem.job[b])] = int(offered[a, b])
+            if may_share[kind[a], kind[b]]:
+                self.partners.append((jobs[a], jobs[b]))
                 missing -= problem.scale_factor[a]
                 del free[k], free[i]
 
 
+def speeds(problem: Problem, pairs: IntArray) -> FloatArray:
+    """Return the throughputs of both jobs of each pair when they share GPUs [steps/s], shape (p, 2, J)."""
+    first, second = problem.kind[pairs].T
+    return np.asarray(problem.together[first, second])
+
+
 def sharing(problem: Problem, pairs: IntArray) -> npt.NDArray[np.bool_]:
-    """Return a mask of the types on which each pair can share GPUs, shape (p, J)."""
-    return np.asarray((problem.pair_throughput[pairs] > 0).all(axis=1))
+    """Return a mask of the types on which each pair of rows can share GPUs, shape (p, J)."""
+    return np.asarray((speeds(problem, pairs) > 0).all(axis=1))
 
 
 def together(problem: Problem, pairs: IntArray) -> FloatArray:
     """Return the normalized throughput of each pair, mean over the GPUs, shape (p,); taking turns gives 1."""
     if len(pairs) == 0:
         return np.zeros(0)
-    alone, shared = problem.throughput[problem.pairs[pairs]], problem.pair_throughput[pairs]
+    alone, shared = problem.throughput[pairs], speeds(problem, pairs)
     relative = np.divide(shared, alone, out=np.zeros_like(shared), where=alone > 0).sum(axis=1)
     return np.asarray(np.average(np.where(sharing(problem, pairs), relative, 1.0), axis=1, weights=problem.workers))
 

@@ -28,7 +28,7 @@ its steps; where they do not tell the GPU-time held (`ltgf`), the speed of the m
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -38,24 +38,26 @@ from papers.gavel.problem import Allocation, Allocator, Problem
 from papers.gavel.programs.program import SLACK, Program
 from papers.gavel.sums import dot
 
-LEASE = 1920.0
+LEASE: Final = 1920.0
 """Lease to come, over which what is granted counts as if it had run [s]: the least time between two solves."""
 
 
-@dataclass
-class Account:
-    """Account of one job: its entity, remaining steps, time since arrival, and GPU-time attained and owed."""
-
-    entity: int
-    steps: float
-    speed: float  # of progress [steps per GPU-second]
-    elapsed: float = 0.0  # [s]
-    attained: float = 0.0  # [GPU-s]
-    owed: float = 0.0  # [GPU-s]
+ACCOUNT: Final = np.dtype(
+    [
+        ("job", int),
+        ("entity", int),
+        ("steps", float),  # that remain
+        ("speed", float),  # of progress [steps per GPU-second]
+        ("elapsed", float),  # time since arrival [s]
+        ("attained", float),  # [GPU-s]
+        ("owed", float),  # [GPU-s]
+    ]
+)
+"""Account of one job, with what was attained and owed in GPU-time."""
 
 
 class LongTerm:
-    """Allocations of one simulation, and the accounts of all jobs ever seen.
+    """Allocations of one simulation, the accounts of the jobs that run, and what ended ones attained.
 
     `grant` gives time fractions from the problem, throughputs where jobs can run (n, J), and targets (n,) [GPU].
     GPU-time is counted at each job's mean speed where `is_aware`; otherwise as held.
@@ -64,7 +66,7 @@ class LongTerm:
     def __init__(self, grant: Callable[[Problem, FloatArray, FloatArray], FloatArray], is_aware: bool) -> None:
         self.grant = grant
         self.is_aware = is_aware
-        self.account: dict[int, Account] = {}
+        self.account = np.zeros(0, ACCOUNT)  # of the jobs of the last problem, in their order
         self.ended: dict[int, float] = {}  # GPU-time attained by jobs that have ended, by entity [GPU-s]
 
     def __call__(self, problem: Problem) -> Allocation:
@@ -82,8 +84,7 @@ class LongTerm:
         if not self.is_aware:
             held = alone.sum(axis=1)
             mix = np.divide((alone * throughput).sum(axis=1), held, out=mean, where=held > 0)
-            for job, speed in zip(problem.job.tolist(), (mix / problem.scale_factor).tolist(), strict=True):
-                self.account[job].speed = speed
+            self.account["speed"] = mix / problem.scale_factor
         return problem.unshared(alone)
 
     def update(self, problem: Problem, mean: FloatArray) -> FloatArray:
@@ -91,32 +92,34 @@ class LongTerm:
         quota = problem.workers.sum() * problem.entity_weight / problem.entity_weight.sum()
         active = np.bincount(problem.entity, problem.weight, len(quota))
         share = np.minimum(problem.scale_factor, (quota / np.maximum(active, 1e-300))[problem.entity] * problem.weight)
-        for job in self.account.keys() - set(problem.job.tolist()):  # it has done all its steps
-            a = self.account.pop(job)
-            self.ended[a.entity] = self.ended.get(a.entity, 0.0) + a.attained + a.steps / a.speed
-        columns = (problem.job, problem.entity, problem.steps, problem.elapsed, mean / problem.scale_factor, share)
-        for job, entity, steps, elapsed, speed, part in zip(*(c.tolist() for c in columns), strict=True):
-            if job not in self.account:
-                self.account[job] = Account(entity, steps, speed)
-            a = self.account[job]
-            a.attained += max(a.steps - steps, 0.0) / a.speed
-            a.owed += max(elapsed - a.elapsed, 0.0) * part
-            a.steps, a.elapsed = steps, elapsed
+        row = {job: m for m, job in enumerate(self.account["job"].tolist())}
+        for job in row.keys() - set(problem.job.tolist()):  # it has done all its steps
+            a = self.account[row[job]]
+            entity, attained = int(a["entity"]), float(a["attained"])
+            self.ended[entity] = self.ended.get(entity, 0.0) + attained + float(a["steps"] / a["speed"])
+        now = np.zeros(len(problem.job), ACCOUNT)
+        now["job"], now["entity"], now["steps"] = problem.job, problem.entity, problem.steps
+        now["speed"] = mean / problem.scale_factor
+        before = np.array([row.get(job, -1) for job in problem.job.tolist()], np.int64)
+        now[before >= 0] = self.account[before[before >= 0]]
+        now["attained"] += np.maximum(now["steps"] - problem.steps, 0.0) / now["speed"]
+        now["owed"] += np.maximum(problem.elapsed - now["elapsed"], 0.0) * share
+        now["steps"], now["elapsed"] = problem.steps, problem.elapsed
+        self.account = now
         return np.asarray(share)
 
     def two_phases(self, problem: Problem, share: FloatArray) -> FloatArray:
         """Return the GPUs that each job should hold on average over the next lease, shape (n,) [GPU]."""
         entities, gangs = len(problem.entity_weight), problem.scale_factor.astype(np.float64)
-        mine = [self.account[job] for job in problem.job.tolist()]
         attained = np.array([self.ended.get(e, 0.0) for e in range(entities)])
-        np.add.at(attained, problem.entity, [a.attained for a in mine])
+        np.add.at(attained, problem.entity, self.account["attained"])
         demand = np.bincount(problem.entity, gangs, entities).astype(np.float64)
         # Phase 1: rho_tenant (Eq. 12) with Eq. 16, of which only the weights differ from tenant to tenant
         granted = fill(attained / LEASE, problem.entity_weight, demand, float(problem.workers.sum()))
         # Phase 2: rho_job (Eq. 15)
-        done = np.array([a.attained for a in mine]) / LEASE
-        due = np.array([a.owed for a in mine]) / LEASE + share
-        target = np.zeros(len(mine))
+        done = self.account["attained"] / LEASE
+        due = self.account["owed"] / LEASE + share
+        target = np.zeros(len(share))
         for e in np.unique(problem.entity):
             jobs = problem.entity == e
             target[jobs] = fill(done[jobs], due[jobs], gangs[jobs], granted[e])

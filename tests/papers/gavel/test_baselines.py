@@ -19,7 +19,7 @@ BOTH = pytest.mark.parametrize("policy", [LTGF, LTGF_HET], ids=lambda p: p.name)
 
 def pairs_of(problem, allocation):
     """Jobs of the pairs that have time."""
-    return {tuple(problem.job[p].tolist()) for p, x in zip(problem.pairs, allocation.paired, strict=True) if x.any()}
+    return {tuple(problem.job[p].tolist()) for p, x in zip(allocation.pairs, allocation.paired, strict=True) if x.any()}
 
 
 def all_pairs(problem, kept):

@@ -22,7 +22,8 @@ ROUND = 100.0
 
 
 def run(w, workers, policy, table=ONE, **options):
-    return simulate(w, table, workers, policy, round_length=ROUND, **{"solve_interval": 0.0, **options})
+    given = {"solve_interval": 0.0, **options}
+    return simulate(w, table, workers, policy, round_length=ROUND, keep_log=True, **given)
 
 
 def test_a_job_renews_its_lease_without_cost_and_ends_to_the_second() -> None:
