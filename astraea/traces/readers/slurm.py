@@ -133,7 +133,7 @@ def _parsed(table: Table, tenant: str, top: Mapping[str, str] | None, resource: 
     owner = table.words(TENANTS[tenant])
     owner = np.where(owner == "", NOBODY, owner).astype(object)
     if top is not None:
-        is_good = [line not in table.faults for line in table.lines.tolist()]
+        is_good = np.array([line not in table.faults for line in table.lines.tolist()], dtype=bool)
         names = np.where(is_row & is_good, owner, NOBODY)
         refuse_others(names, (*top, NOBODY), TENANTS[tenant], table.where)
         owner = np.array([top.get(o, o) for o in owner], dtype=object)

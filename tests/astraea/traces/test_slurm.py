@@ -227,6 +227,8 @@ root|||0.000000|1445|1.000000|
     assert tops.frame["tenant"].tolist() == ["lab", "lab"]
     with pytest.raises(InputError, match="sshare gives shares of accounts, but the tenant is the user"):
         read(tmp_path, *rows, weights=shares, tenant="user")
+    with pytest.raises(InputError, match="none of the 1 rows is a job"):
+        read(tmp_path, "1|too|short", weights=shares, tenant="top-account")
     with pytest.raises(InputError, match=r"line 2: Account must be one of lab, .*, got \"new\""):
         read(tmp_path, row("1", 0, 1, 9, account="new"), weights=shares, tenant="top-account")
 
