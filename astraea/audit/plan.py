@@ -38,5 +38,4 @@ def plan_of(site: Site, trace: Trace, scheduler: str, given: Mapping[str, Any], 
     own = own(**{name: v for name, v in parameters.items() if name in own.parameters} | dict(given))
     if not site.files and not site.classes:
         return Plan(site, cluster, own, None, [])
-    resolved = rules(site, trace, cluster)
-    return Plan(site, cluster, own, resolved.rules, resolved.doubts)
+    return Plan(site, cluster, own, *rules(site, trace, cluster))
