@@ -186,7 +186,7 @@ def test_differences_are_paired_within_a_seed() -> None:
 
 def identity(run: Run) -> str:
     """Everything that decides a run; the ladder stores less of its result."""
-    return dataclasses.replace(run, kept=None).key
+    return dataclasses.replace(run, keep=None).key
 
 
 def test_accounting_differs_in_submissions_only() -> None:
