@@ -41,15 +41,7 @@ def observed(trace: Trace, cluster: Cluster) -> Result:
     """
     runs = recorded_runs(trace)
     moments = _moments(trace, runs, cluster)
-    view, private = new_state(
-        trace,
-        cluster,
-        parameters=np.zeros(1),
-        estimate=(np.full(len(trace), np.nan),) * 3,
-        memory=(0, 0),
-        seed=0,
-        keep_log=False,
-    )
+    view, private = new_state(trace, cluster)
     hours = int(moments["time"].max() / HOUR) + 2
     view = view._replace(timeline=np.zeros((hours, len(trace.tenants)), view.timeline.dtype).view(np.recarray))
     began = time.perf_counter()
@@ -57,7 +49,6 @@ def observed(trace: Trace, cluster: Cluster) -> Result:
     seconds = time.perf_counter() - began
     jobs = job_table(trace, view, private)
     jobs["overhead"] = view.job.executed - trace.duration
-    jobs["jct"] = jobs["end_time"] - jobs["submit_time"]
     inputs = {
         "trace": trace.name,
         "trace_sha256": trace.digest,

@@ -125,8 +125,6 @@ def nodes_of_gangs(rules: Rules, trace: Trace, cluster: Cluster) -> IntArray:
 
     A gang has the same number of GPUs on each of its nodes, and the rest on the last one.
     """
-    if not cluster.sizes and len(rules.allowed) == 1 and rules.allowed.all() and not rules.nodes.any():
-        return (-(-trace.demand // cluster.gpus_per_node)).astype(np.int64)
     nodes = np.zeros(len(trace), np.int64)
     for kind, allowed in enumerate(rules.allowed):
         of = np.flatnonzero(rules.kind == kind)

@@ -20,7 +20,6 @@ def simulate(
     *,
     settings: Settings | None = None,
     keep_log: bool = False,
-    skip_rounds: bool = True,
     rules: Rules | None = None,
 ) -> Result:
     """Run a trace on a cluster under a policy.
@@ -37,8 +36,6 @@ def simulate(
         Scheduling interval, overheads, placement, estimator.
     keep_log : bool
         Keep every lease and its nodes (`Result.grants`, `Result.placements`).
-    skip_rounds : bool
-        If false, run every round, even if nothing can change in it; the result is the same.
     rules : Rules, optional
         The cluster's configuration for each job: nodes on which it may run, its place in a tree of tenants, limits,
         priority. Without rules, any job may run anywhere, and each tenant is one account.
@@ -52,4 +49,4 @@ def simulate(
         If the policy breaks a rule: it grants GPUs that are not free or a job twice, or leaves jobs waiting forever.
     """
     chosen = get_policy(policy) if isinstance(policy, str) else policy
-    return simulated(trace, cluster, chosen, seed, settings, keep_log=keep_log, skip_rounds=skip_rounds, rules=rules)
+    return simulated(trace, cluster, chosen, seed, settings, keep_log=keep_log, rules=rules)

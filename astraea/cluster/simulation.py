@@ -13,7 +13,7 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import decisions, loop
 from astraea.cluster.engine.placement import PLACEMENTS
-from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, grown, new_state, quotas, whole
+from astraea.cluster.engine.state import WHILE_ONE_FITS, grown, new_state, quotas, whole
 from astraea.cluster.policy import Policy
 from astraea.cluster.rules import Rules, checked, no_rules, nodes_of_gangs, takes_too_much
 from astraea.cluster.settings import Settings
@@ -36,7 +36,6 @@ def simulated(
     settings: Settings | None = None,
     *,
     keep_log: bool = False,
-    skip_rounds: bool = True,
     rules: Rules | None = None,
 ) -> Result:
     """Run a trace on a cluster under a policy; arguments and errors as in `simulate.simulate`.
@@ -56,18 +55,17 @@ def simulated(
     runnable, excluded_jobs = split_off_impossible(trace, cluster, policy.largest(policy.parameters), rules)
     rows = np.flatnonzero(~np.isin(trace.job_id, excluded_jobs["job_id"]))
 
-    estimate = (np.full(len(runnable), np.nan),) * 3
+    estimate = {}
     if policy.needs_estimates:
-        found = estimators.estimate(trace, settings.estimator, settings.estimate_error, int(seed))
-        estimate = (found.median[rows], found.spread_below[rows], found.spread_above[rows])
-    revisit = policy.revisit(policy.parameters) if skip_rounds else EVERY_ROUND
+        found = estimators.estimate(trace, settings.estimator, settings.estimate_error, seed)
+        estimate["estimate"] = (found.median[rows], found.spread_below[rows], found.spread_above[rows])
+    revisit = policy.revisit(policy.parameters)
     if settings.placement == "strict":  # a grant that does not fit leaves GPUs free: the next decision may differ
         revisit = max(revisit, WHILE_ONE_FITS)
     view, private = new_state(
         runnable,
         cluster,
-        parameters=np.array([*policy.parameters.values(), 0.0]),
-        estimate=estimate,
+        parameters=policy.parameters.values(),
         memory=policy.memory,
         rules=None if rules is None else rules.of(rows),
         lease_rounds=lease_rounds,
@@ -78,9 +76,10 @@ def simulated(
         restart=settings.restart_overhead,
         synchronous=policy.synchronous(policy.parameters),
         placement=PLACEMENTS.index(settings.placement),
-        seed=int(seed),
+        random=seed,
         keep_log=keep_log,
         revisit=revisit,
+        **estimate,
     )
     run, select = loop.compiled_for(current(policy.select), view, private)
     began = time.perf_counter()
@@ -104,7 +103,7 @@ def simulated(
         timeline=timeline_table(runnable, view, private),
         grants=log[0],
         placements=log[1],
-        provenance=origin(trace, cluster, policy, settings, int(seed), rules),
+        provenance=origin(trace, cluster, policy, settings, seed, rules),
         seconds=seconds,
     )
 

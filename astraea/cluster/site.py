@@ -158,11 +158,11 @@ class Site:
         get = self.scheduling.get
         builtin = "builtin" in self.setting("schedulertype")
         times = {
-            "half_life": ("prioritydecayhalflife", "7-0"), "calc_period": ("prioritycalcperiod", "5"),
-            "max_age": ("prioritymaxage", "7-0"),
+            "half_life": ("PriorityDecayHalfLife", "7-0"), "calc_period": ("PriorityCalcPeriod", "5"),
+            "max_age": ("PriorityMaxAge", "7-0"),
         }  # fmt: skip
         found: dict[str, float | str] = {
-            name: min(seconds(self.setting(key, usual), _spelled(key)), 1e12) for name, (key, usual) in times.items()
+            name: min(seconds(self.setting(key.lower(), usual), key), 1e12) for name, (key, usual) in times.items()
         }
         return found | {
             "weight_fairshare": self.weight("fairshare"),
@@ -188,11 +188,8 @@ class Site:
         found: dict[str, float | str] = {"interval": main + 0.5, "sched_interval": main, "bf_interval": backfill}
         versions = [self.setting("slurm_version"), *(node.get("version", "") for node in self.conf.nodes.values())]
         if known := [(int(v[1]), int(v[2])) for text in versions if (v := re.match(r"(\d+)\.(\d+)", text))]:
-            newest = max(known)
-            found["bf_rules"] = "slurm-22.05"
-            for year in (23, 24, 25):
-                if newest >= (year, 11):
-                    found["bf_rules"] = f"slurm-{year}.11"
+            rules = ("slurm-25.11", 25), ("slurm-24.11", 24), ("slurm-23.11", 23), ("slurm-22.05", 0)
+            found["bf_rules"] = next(name for name, year in rules if max(known) >= (year, 11))
         return found
 
 
@@ -264,10 +261,3 @@ def number(text: str) -> float:
     """Return the number at the start of a text; 0 if there is none."""
     found = re.match(r"\d+(\.\d+)?", text.strip())
     return float(found[0]) if found else 0.0
-
-
-def _spelled(name: str) -> str:
-    """Return the name of a setting as the manual page spells it."""
-    return {"prioritydecayhalflife": "PriorityDecayHalfLife", "prioritycalcperiod": "PriorityCalcPeriod"}.get(
-        name, "PriorityMaxAge"
-    )

@@ -22,28 +22,27 @@ _MANY: Final = 1e12
 
 def tree(site: Site, jobs: Jobs, doubts: list[str]) -> dict[str, Any]:
     """Return associations, each after its parent, and the leaf of each job."""
-    names, parents, shares, is_user = list[str](), list[int](), list[float](), list[bool]()
+    parents, shares, is_user = list[int](), list[float](), list[bool]()
     account: dict[str, int] = {ROOT: -1}
 
-    def add(name: str, above: int, share: float, user: bool) -> int:
-        names.append(name)
+    def add(above: int, share: float, user: bool) -> int:
         parents.append(above)
         shares.append(share)
         is_user.append(user)
-        return len(names) - 1
+        return len(parents) - 1
 
     waiting = [a for a in site.accounts.associations if not a.user and a.account != ROOT]
     while waiting:
         ready = [a for a in waiting if a.parent in account] or waiting[:1]  # an account whose parent is not there
         for a in ready:
             above = account.get(a.parent, -1)
-            account[a.account] = above if a.shares is None else add(a.account, above, a.shares, False)
+            account[a.account] = above if a.shares is None else add(above, a.shares, False)
         waiting = [a for a in waiting if a.account not in account]
     leaf: dict[tuple[str, str, str], int] = {}
     for a in site.accounts.associations:
         if a.user:
             above = account.get(a.account, -1)
-            leaf[a.account, a.user, a.partition] = add(a.user, above, _MANY if a.shares is None else a.shares, True)
+            leaf[a.account, a.user, a.partition] = add(above, _MANY if a.shares is None else a.shares, True)
     kind, first = jobs.alike(jobs.text["account"], jobs.text["user"], jobs.text["partition"])
     of, strange = np.zeros(len(first), np.int64), set[str]()
     for k, j in enumerate(first):
@@ -52,8 +51,8 @@ def tree(site: Site, jobs: Jobs, doubts: list[str]) -> dict[str, Any]:
         if found is None:
             strange.add(f"{who[1]} in {who[0]}")
             if who[0] not in account:
-                account[who[0]] = add(who[0], -1, 1.0, False)
-            found = leaf[(*who, "")] = add(who[1], account[who[0]], 1.0, True)
+                account[who[0]] = add(-1, 1.0, False)
+            found = leaf[(*who, "")] = add(account[who[0]], 1.0, True)
         of[k] = found
     if strange:
         doubts.append(
@@ -61,7 +60,7 @@ def tree(site: Site, jobs: Jobs, doubts: list[str]) -> dict[str, Any]:
             "the replay."
         )
     kept = np.array(is_user)  # an account without users has no part
-    for k in reversed(range(len(names))):
+    for k in reversed(range(len(parents))):
         if kept[k] and parents[k] >= 0:
             kept[parents[k]] = True
     new = np.append(np.cumsum(kept) - 1, -1)

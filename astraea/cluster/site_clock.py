@@ -18,21 +18,15 @@ def clock(site: Site, trace: Trace, period: float) -> dict[str, float]:
     `period` is the time between two computations of usage [s].
     """
     found: dict[str, float] = {}
+    boot = pd.to_datetime(site.setting("boot_time"), errors="coerce")
+    offset = None
     if trace.origin is not None:
-        midnight = trace.origin.normalize()
-        found["clock_offset"] = (trace.origin - midnight).total_seconds() % DAY
-    offset = _since_boot(site, trace, period)
+        found["clock_offset"] = (trace.origin - trace.origin.normalize()).total_seconds() % DAY
+        if not (pd.isna(boot) or boot > trace.origin + pd.Timedelta(seconds=period)):  # restarted after the log began
+            offset = float((boot - trace.origin).total_seconds() % period)
     if offset is None:
         offset = _of_priorities(trace, period)
     return found if offset is None else {**found, "calc_offset": offset}
-
-
-def _since_boot(site: Site, trace: Trace, period: float) -> float | None:
-    """Return the offset from ``BOOT_TIME``, unless slurmctld was restarted after the log began."""
-    boot = pd.to_datetime(site.setting("boot_time"), errors="coerce")
-    if trace.origin is None or pd.isna(boot) or boot > trace.origin + pd.Timedelta(seconds=period):
-        return None
-    return float((boot - trace.origin).total_seconds() % period)
 
 
 def _of_priorities(trace: Trace, period: float) -> float | None:

@@ -53,10 +53,8 @@ class Jobs:
 
     def alike(self, *columns: Any) -> tuple[IntArray, IntArray]:
         """Number jobs by what they have in common; return the number of each job, and the first job of each number."""
-        codes = pd.MultiIndex.from_arrays(columns) if len(columns) > 1 else pd.Index(columns[0])
-        kind = codes.factorize()[0].astype(np.int64)
-        first = np.unique(kind, return_index=True)[1]
-        return kind, first.astype(np.int64)
+        kind = pd.MultiIndex.from_arrays(columns).factorize()[0].astype(np.int64)
+        return kind, np.unique(kind, return_index=True)[1].astype(np.int64)
 
 
 def _amount(column: pd.Series[Any]) -> FloatArray:

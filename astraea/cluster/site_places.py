@@ -82,42 +82,19 @@ def _ran_elsewhere(site: Site, jobs: Jobs, allowed: BoolArray, kind: IntArray) -
 
 def has_features(constraint: str, features: list[frozenset[str]]) -> BoolArray:
     """Return which nodes satisfy a ``--constraint``: ``a&b``, ``a|b``, ``(a|b)&c``, ``[a|b]``, ``a*2``."""
-    words = re.findall(r"[\w.:+-]+|[&|()]", re.sub(r"\*\d+", "", constraint.translate(str.maketrans("[],", "()&"))))
-    if not any(word not in "&|()" for word in words):
+    text = re.sub(r"\*\d+|[^\w.:+&|()-]", "", constraint.translate(str.maketrans("[],", "()&")))
+    words = set(re.findall(r"[^&|()]+", text))
+    if not words:
         return np.ones(len(features), np.bool_)
+    has = {word: np.array([word in of for of in features]) for word in words}
     if re.search(r"\*\d", constraint):  # some nodes with one, some with another
-        wanted = {word for word in words if word not in "&|()"}
-        return np.array([bool(wanted & of) for of in features])
-    at = 0
+        return np.any(list(has.values()), axis=0)
 
-    def either(of: frozenset[str]) -> bool:
-        nonlocal at
-        found = both(of)
-        while at < len(words) and words[at] == "|":
-            at += 1
-            found = both(of) | found
-        return found
+    def either(text: str) -> BoolArray:
+        nowhere, parts = np.zeros(len(features), np.bool_), [part.split("&") for part in text.split("|")]
+        return np.any([np.all([has.get(word.strip("()"), nowhere) for word in part], axis=0) for part in parts], axis=0)
 
-    def both(of: frozenset[str]) -> bool:
-        nonlocal at
-        found = one(of)
-        while at < len(words) and words[at] == "&":
-            at += 1
-            found = one(of) & found
-        return found
-
-    def one(of: frozenset[str]) -> bool:
-        nonlocal at
-        word = words[at] if at < len(words) else ""
-        at += 1
-        if word != "(":
-            return word in of
-        found = either(of)
-        at += 1  # ")"
-        return found
-
-    result = []
-    for of in features:
-        at = 0
-        result.append(either(of))
-    return np.array(result)
+    while inner := re.search(r"\(([^()]*)\)", text):
+        has[f"#{len(has)}"] = either(inner[1])
+        text = text.replace(inner[0], f"#{len(has) - 1}")
+    return either(text)

@@ -5,7 +5,7 @@ Sources: slurm.schedmd.com/priority_multifactor.html and the manual page of slur
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,22 +21,16 @@ from astraea.traces.slurm_words import resources
 from astraea.traces.trace import Trace
 
 
-class Resolved(NamedTuple):
-    """Rules, and sentences about jobs for which the settings must be incomplete."""
-
-    rules: Rules
-    doubts: list[str]
-
-
-def rules(site: Site, trace: Trace, cluster: Cluster) -> Resolved:
+def rules(site: Site, trace: Trace, cluster: Cluster) -> tuple[Rules, list[str]]:
     """Resolve a site's configuration for each job of a trace; unknown parts are as without rules.
 
+    Return also sentences about jobs for which the settings must be incomplete.
     `cluster` is that of the site, or the given one if the site names no nodes. The trace's `details` have what each job
     asked for.
     """
     plain, doubts = no_rules(trace, cluster), list[str]()
     if trace.details is None:
-        return Resolved(plain, ["The log does not have the accounts, partitions and constraints of its jobs."])
+        return plain, ["The log does not have the accounts, partitions and constraints of its jobs."]
     jobs = Jobs(site, trace, cluster.nodes)
     if jobs.on_others.any():
         doubts.append(
@@ -52,7 +46,7 @@ def rules(site: Site, trace: Trace, cluster: Cluster) -> Resolved:
         changes |= tree(site, jobs, doubts)
     changes["charge"] = _charge(site, jobs)
     changes["bonus"] = _bonus(site, jobs)
-    return Resolved(plain._replace(**changes, **caps(site, jobs, doubts)), doubts)
+    return plain._replace(**changes, **caps(site, jobs, doubts)), doubts
 
 
 def _charge(site: Site, jobs: Jobs) -> FloatArray:

@@ -26,7 +26,7 @@ from astraea.core.result import Result
 Value = Result | pd.DataFrame
 """The output of a run: the result of a simulation, or one table."""
 
-Kept = Mapping[str, Sequence[str]] | Literal["summary"]
+Keep = Mapping[str, Sequence[str]] | Literal["summary"]
 """Columns of a `Result`'s tables that are kept; a table that is not named is kept without rows, or not at all.
 
 With "summary", only `metrics.summary` is kept, as a table of one row.
@@ -37,17 +37,17 @@ _NUMBERS: Final = ("bool", *(f"{kind}{bits}" for kind in ("int", "uint", "float"
 """Types of columns that are stored as arrays; columns of other types may have missing values."""
 
 
-def reduced(value: Value, kept: Kept | None) -> Value:
-    """Drop everything that is not in `kept`; keep everything if that is None."""
-    if kept is None or isinstance(value, pd.DataFrame):
+def reduced(value: Value, keep: Keep | None) -> Value:
+    """Drop everything that is not in `keep`; keep everything if that is None."""
+    if keep is None or isinstance(value, pd.DataFrame):
         return value
-    if kept == "summary":
+    if keep == "summary":
         return pd.DataFrame([summary(value)])
     left: dict[str, Any] = {
-        name: table[list(kept[name])] if name in kept else table.iloc[:0, :0] for name, table in _tables(value).items()
+        name: table[list(keep[name])] if name in keep else table.iloc[:0, :0] for name, table in _tables(value).items()
     }
     for name in ("grants", "placements"):
-        left[name] = left[name] if name in kept else None
+        left[name] = left[name] if name in keep else None
     return replace(value, **left)
 
 

@@ -24,7 +24,7 @@ from astraea.core.files import write_atomically
 from astraea.core.progress import progress
 from astraea.core.units import HOUR
 from astraea.experiments import keys
-from astraea.experiments.archive import Kept, Value, pack, reduced, unpack
+from astraea.experiments.archive import Keep, Value, pack, reduced, unpack
 from astraea.experiments.parallel import computing, parallel_stream
 from astraea.experiments.run import Run, Work
 
@@ -167,24 +167,24 @@ def _compute(
 def _in_parts(runs: Mapping[str, Work]) -> tuple[Any, ...]:
     """Return the arguments of `compute_all`, in parts, because Dask ships each large one once."""
     calls = {key: run.call for key, run in runs.items()}
-    heads = tuple((key, run.kept, len(calls[key])) for key, run in runs.items())
+    heads = tuple((key, run.keep, len(calls[key])) for key, run in runs.items())
     return heads, *(part for call in calls.values() for part in call)
 
 
-def compute_all(heads: Sequence[tuple[str, Kept | None, int]], *parts: Any) -> list[Outcome]:
+def compute_all(heads: Sequence[tuple[str, Keep | None, int]], *parts: Any) -> list[Outcome]:
     """Compute several runs in a worker; `heads` has key, kept columns and number of arguments of each."""
     left = iter(parts)
-    return [compute(key, kept, *itertools.islice(left, count)) for key, kept, count in heads]
+    return [compute(key, keep, *itertools.islice(left, count)) for key, keep, count in heads]
 
 
-def compute(key: str, kept: Kept | None, function: Callable[..., Value], *parts: Any) -> Outcome:
+def compute(key: str, keep: Keep | None, function: Callable[..., Value], *parts: Any) -> Outcome:
     """Compute a run in a worker; return errors too, so that a failing run does not end the others."""
     try:
         arguments = [part.policy if isinstance(part, keys.Named) else part for part in parts]
         policy = next((part for part in arguments if isinstance(part, Policy)), None)
         files = keys.reached(function, policy).files
         source.refuse_changes(files)
-        data = pack(reduced(function(*arguments), kept), key)
+        data = pack(reduced(function(*arguments), keep), key)
         source.refuse_changes(files)
         return Outcome(key, data, keys.code(function, policy))
     except Exception as err:

@@ -20,7 +20,7 @@ from astraea.core.metrics import SLACK, has_sharing_loss, tenant_windows
 from astraea.core.result import Result
 from astraea.core.source import ChangedError
 from astraea.core.units import DAY
-from astraea.experiments.archive import Kept
+from astraea.experiments.archive import Keep
 from astraea.experiments.cache import measured
 from astraea.experiments.grid import Grid, grid
 from astraea.plots.statistics import mean_interval
@@ -39,7 +39,7 @@ NO_PAST: Final = "needs running times, but the workload has no past to learn the
 
 
 def contest(
-    policies: Mapping[str, Policy], traces: Sequence[Trace], cluster: Cluster, kept: Kept | None = None
+    policies: Mapping[str, Policy], traces: Sequence[Trace], cluster: Cluster, keep: Keep | None = None
 ) -> tuple[Grid, dict[str, str]]:
     """Make the runs of all policies on a workload, and return the reason for each policy that has none.
 
@@ -53,7 +53,7 @@ def contest(
         Policies by the names in the table.
     traces : sequence of Trace
         The workload, once for each seed.
-    kept : optional
+    keep : optional
         Part of each result that the cache keeps, as in `Run`.
 
     Returns
@@ -66,7 +66,7 @@ def contest(
     learned = Settings(estimator="gradient-boosting")
     runs = Grid.of(
         (
-            replace(run, settings=learned if run.policy.needs_estimates else run.settings, kept=kept),
+            replace(run, settings=learned if run.policy.needs_estimates else run.settings, keep=keep),
             {"scheduler": name, "seed": seed},
         )
         for seed, trace in enumerate(traces)

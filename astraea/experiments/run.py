@@ -20,7 +20,7 @@ from astraea.core.checks import whole_number
 from astraea.core.fingerprint import fingerprint
 from astraea.estimation.estimators import LEARNED, check, identity
 from astraea.experiments import keys
-from astraea.experiments.archive import Kept, Value
+from astraea.experiments.archive import Keep, Value
 from astraea.traces.trace import Trace
 
 
@@ -37,7 +37,7 @@ class Run:
     seed : int
         Seed of random placement and noisy estimates.
     settings : Settings
-    kept : mapping of str to column names, or "summary", optional
+    keep : mapping of str to column names, or "summary", optional
         Part of the result that the cache keeps, as in `archive.reduced`; everything by default.
     """
 
@@ -46,7 +46,7 @@ class Run:
     policy: Policy
     seed: int = 0
     settings: Settings = field(default_factory=Settings)
-    kept: Kept | None = None
+    keep: Keep | None = None
     module: ClassVar[str] = simulated.__module__
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class Run:
         """Name of its result in the cache: equal keys mean equal results."""
         policy, settings = self.policy, self.settings
         return fingerprint((
-            self.code, self.trace.name, self.trace.digest, asdict(self.cluster), self.seed, asdict(settings), self.kept,
+            self.code, self.trace.name, self.trace.digest, asdict(self.cluster), self.seed, asdict(settings), self.keep,
             policy.name, dict(policy.parameters), policy.memory, policy.needs_estimates,
             identity(self.trace, settings.estimator) if policy.needs_estimates else None,
         ))  # fmt: skip
@@ -132,7 +132,7 @@ class Call:
     columns: dict[str, Any]  #: the values that distinguish it, as a row of a table
     large: tuple[Any, ...] = ()  #: large arguments that are shared; each is equal only to itself
     expected: float = 1.0  #: expected running time on one core [s]
-    kept: Kept | None = None  #: as in `Run`
+    keep: Keep | None = None  #: as in `Run`
     learns: ClassVar[bool] = False
     shared: ClassVar[Hashable] = None
 
@@ -146,7 +146,7 @@ class Call:
         """Name of its result in the cache, as in `Run`."""
         shared = {id(part) for part in self.large}
         parts = [_remembered(part) if id(part) in shared else fingerprint(part) for part in self.arguments]
-        return fingerprint((self.code, parts, self.kept))
+        return fingerprint((self.code, parts, self.keep))
 
     @property
     def code(self) -> str:

@@ -129,7 +129,7 @@ def queue_of(trace: Trace, wished: Wish, cluster: Cluster, policy: Policy, site:
     runs = recorded_runs(trace)
     now = _seconds_of(trace, wished.at, runs)
     queue = _with_asked(trace, now, wished._replace(account=tenant_of(trace.tenants, wished.account, trace.name)))
-    of_jobs = rules(site, queue, cluster).rules if site.files or site.classes else no_rules(queue, cluster)
+    of_jobs = rules(site, queue, cluster)[0] if site.files or site.classes else no_rules(queue, cluster)
     names = [node.name for node in site.nodes] if site.conf.nodes else []
     return moment_of(queue, runs, ASKED, cluster, policy, of_jobs, now, names)
 

@@ -116,7 +116,7 @@ class Accounts:
 
     def withhold(self, gpus: int) -> None:
         """Mark this many GPUs of the cluster as unavailable for leases now."""
-        live.withhold(self.view, gpus - self.withheld)
+        self.view.node_free[0] -= gpus - self.withheld  # all GPUs are one pool
         self.withheld = gpus
 
     def hear(self, events: Sequence[Event], number: int) -> None:
@@ -235,15 +235,11 @@ class Accounts:
         self.trace = trace_of(list(came.values()), saved.tenants, self.weights)
         self.admitted = [came[id] for id in self.trace.job_id]
         self.place = {id: j for j, id in enumerate(self.trace.job_id)}
-        nothing = np.full(len(self.trace), np.nan)
         view, self.private = new_state(
             self.trace,
             Cluster(1, self.gpus),
-            parameters=np.array([*self.policy.parameters.values(), 0.0]),
-            estimate=(nothing, nothing, nothing),
+            parameters=self.policy.parameters.values(),
             memory=self.policy.memory,
-            seed=0,
-            keep_log=False,
             interval=self.interval,
             decay=math.log(2) / self.policy.half_life,
             lease_rounds=self.lease_rounds,
@@ -286,6 +282,7 @@ class Accounts:
         live.resume(view, self.private)
         same = dict(zip(saved.tenants, saved.tenant["quota"].tolist(), strict=True))
         if saved.tenants and any(same.get(n) != q for n, q in zip(self.trace.tenants, view.tenant.quota, strict=True)):
-            live.share_anew(view, self.now)
+            for j in np.unique(view.job.tenant, return_index=True)[1]:  # one of each tenant: from now on, the new quota
+                accounting.change_active(view, j, 0, self.now)
         withheld, self.withheld = self.withheld, 0
         self.withhold(withheld)

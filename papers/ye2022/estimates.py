@@ -100,7 +100,7 @@ def estimate_grid(trace: str, scale: str = "paper") -> Grid:
         recorded, cluster, learned, _ = estimate_workload(trace, scale, seed)
         jobs = recorded.in_rounds(INTERVAL)
         known = {"0 %": Settings(), **{name: Settings(estimator=name) for name in learned}}
-        rows.append((seed, Run(jobs, cluster, ASTRAEA.made, kept=READ), {"source": "nothing", "scheduler": "astraea"}))
+        rows.append((seed, Run(jobs, cluster, ASTRAEA.made, keep=READ), {"source": "nothing", "scheduler": "astraea"}))
         for some, draw in ((known, 0), (noise, seed)):
             for p in ESTIMATING:
                 for source, settings in some.items():

@@ -20,7 +20,7 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import split_off_impossible
 from astraea.core.checks import number, one_of
 from astraea.core.units import DAY
-from astraea.experiments.archive import Kept
+from astraea.experiments.archive import Keep
 from astraea.experiments.grid import Grid
 from astraea.experiments.lease_term import MOST_LEASES
 from astraea.experiments.run import Run
@@ -52,7 +52,7 @@ At the scale ``small``, half of what jobs of two days ask for would run after th
 """
 
 FIRST_JOBS: Final = 10_000  # jobs of that comparison, and of the lease terms', where a trace has more than `LARGE`
-READ: Final[Kept] = {
+READ: Final[Keep] = {
     "jobs": (
         "tenant", "demand", "submit_time", "first_start_time", "end_time", "duration", "jct", "queueing_delay",
         "slowdown", "attained_service", "fair_service", "rho_job", "leases", "preemptions", "overhead",
@@ -103,11 +103,11 @@ def crowded_nodes(trace: Trace) -> int:
 
 def run_of(
     trace: Trace, cluster: Cluster, scheduler: str, seed: int = 0, settings: Settings | None = None,
-    kept: Kept = READ, **parameters: Any,
+    keep: Keep = READ, **parameters: Any,
 ) -> Run:  # fmt: skip
     """Return one run beside the evaluation, with the usual settings unless others are given."""
     policy = policy_named(scheduler)(**parameters)
-    return Run(trace, cluster, policy, seed, settings or Settings(), kept)
+    return Run(trace, cluster, policy, seed, settings or Settings(), keep)
 
 
 def workloads(
@@ -147,12 +147,12 @@ def grid_of(rows: Iterable[tuple[int, Run, Mapping[str, Any]]]) -> Grid:
 
 
 def runs_of(
-    schedulers: Iterable[Scheduler], reading: str, seed: int, trace: Trace, cluster: Cluster, kept: Kept = READ,
+    schedulers: Iterable[Scheduler], reading: str, seed: int, trace: Trace, cluster: Cluster, keep: Keep = READ,
     **own: Any,
 ) -> Iterator[tuple[Run, Row]]:  # fmt: skip
     """Yield runs of schedulers on one trace by the rules of a reading, each with its row of an index."""
     for s in schedulers:
-        run = Run(trace, cluster, s.made, settings=settings_of(reading, s), kept=kept)
+        run = Run(trace, cluster, s.made, settings=settings_of(reading, s), keep=keep)
         yield run, {"reading": reading, "scheduler": s.name, "seed": seed, "nodes": cluster.nodes, **own}
 
 
@@ -201,7 +201,7 @@ def lease_grid(trace: str, scale: str = "paper") -> Grid:
         for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale), reading):
             for t in terms:
                 own = {"reading": reading, "scheduler": "astraea", "seed": seed, "lease_term": t}
-                rows.append((Run(jobs, cluster, scheduler.made(lease_term=t), settings=settings, kept="summary"), own))
+                rows.append((Run(jobs, cluster, scheduler.made(lease_term=t), settings=settings, keep="summary"), own))
     return Grid.of(rows)
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from astraea.cluster.settings import Settings
 from astraea.core.result import Result
-from astraea.experiments.archive import Kept
+from astraea.experiments.archive import Keep
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
 from astraea.plots.statistics import mean_interval
@@ -44,7 +44,7 @@ BEFORE: Final = "the rung before"
 DRAWS: Final = 2000
 FEWEST_WEEKS: Final = 3
 """Least length of a log whose weeks are drawn."""
-_READ: Final[Kept] = {
+_READ: Final[Keep] = {
     "jobs": ("jct", "slowdown", "rho_job"),
     "timeline": ("time", "tenant", "attained_service", "fair_service"),
 }
@@ -116,8 +116,8 @@ def ladder_grid(trace: str, scale: str = "paper") -> Grid:
                 if s.name == "allox" and seed not in seeds(trace, scale):
                     continue
                 estimator = "gradient-boosting" if rung.learned and s.made.needs_estimates else "oracle"
-                settings, kept = replace(rung.settings, estimator=estimator), READ if s.name == "allox" else _READ
-                run = Run(jobs, cluster, s.made, settings=settings, kept=kept)
+                settings, keep = replace(rung.settings, estimator=estimator), READ if s.name == "allox" else _READ
+                run = Run(jobs, cluster, s.made, settings=settings, keep=keep)
                 rows.append((run, {"rung": rung.name, "scheduler": s.name, "seed": seed}))
     return Grid.of(rows)
 

@@ -157,7 +157,7 @@ def sensitivity_grid(trace: str, scale: str = "paper") -> Grid:
             paid = {name: overheads * getattr(usual, name) for name in ("checkpoint_overhead", "restart_overhead")}
             settings, loaded = replace(usual, **paid), jobs if load == 1 else jobs.scale_load(load)
             for term in SWEPT_TERMS:
-                run = Run(loaded, cluster, ASTRAEA.made(lease_term=term), settings=settings, kept="summary")
+                run = Run(loaded, cluster, ASTRAEA.made(lease_term=term), settings=settings, keep="summary")
                 named = {"what": what, "overheads": overheads, "load": load, "seed": seed, "lease_term": term}
                 rows.append((run, named))
     return Grid.of(rows)

@@ -56,8 +56,8 @@ def simulated(
 
 def small_state(trace: Trace, cluster: Cluster, **more: Any) -> tuple[View, Private]:
     """The view of policies and engine before anything has happened."""
-    usual: dict[str, Any] = {"parameters": np.zeros(5), "estimate": (np.zeros(len(trace)),) * 3, "memory": (0, 0)}
-    return new_state(trace, cluster, seed=0, keep_log=False, **usual | more)
+    usual: dict[str, Any] = {"parameters": np.zeros(5), "estimate": (np.zeros(len(trace)),) * 3}
+    return new_state(trace, cluster, **usual | more)
 
 
 def drawn(result: Result, step: float) -> list[str]:

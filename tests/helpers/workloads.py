@@ -87,10 +87,10 @@ def workload(name: str) -> Case:
 class Audit:
     """A run with its log, and tables rebuilt from the log alone."""
 
-    def __init__(self, w: Case, policy: Policy, **options: bool) -> None:
+    def __init__(self, w: Case, policy: Policy) -> None:
         self.workload = w
         self.policy = policy
-        self.result = simulate(w.trace, w.cluster, policy, settings=w.settings, keep_log=True, **options)
+        self.result = simulate(w.trace, w.cluster, policy, settings=w.settings, keep_log=True)
         assert self.result.grants is not None and self.result.placements is not None
         self.grants, self.placements, self.jobs = self.result.grants, self.result.placements, self.result.jobs
 

@@ -54,6 +54,15 @@ def contention_integral(s: View, time: float) -> float:
 
 
 @inlined
+def average_contention(s: View, j: int, time: float) -> float:
+    """Return the average number of active jobs since job `j` was submitted; the current number if just submitted."""
+    life = time - s.job[j].submit_time
+    if life <= 0:
+        return s.clock[0].active_jobs
+    return (contention_integral(s, time) - s.job[j].contention_at_submit) / life
+
+
+@inlined
 def change_held(s: View, t: int, gpus: int, time: float) -> None:
     """Let tenant `t` hold `gpus` more (or fewer) from `time` on."""
     if s.clock[0].decay > 0:

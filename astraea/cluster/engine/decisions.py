@@ -56,17 +56,14 @@ def are_valid(s: View, x: Private) -> bool:
             s.job[s.granted[k]].decided = False
     for k in range(s.clock[0].n_granted):
         j = s.granted[k]
-        code = 0
         if not 0 <= j < len(s.job):
-            code = NOT_A_JOB
-        elif s.job[j].status != PENDING and s.job[j].status != EXPIRED:
-            code = NOT_A_CANDIDATE
-        elif s.job[j].decided:
-            code = GRANTED_TWICE
-        elif s.job[j].demand > gpus:
-            code = OVER_CAPACITY
-        if code > 0:
-            return broken(x, code, j)
+            return broken(x, NOT_A_JOB, j)
+        if s.job[j].status != PENDING and s.job[j].status != EXPIRED:
+            return broken(x, NOT_A_CANDIDATE, j)
+        if s.job[j].decided:
+            return broken(x, GRANTED_TWICE, j)
+        if s.job[j].demand > gpus:
+            return broken(x, OVER_CAPACITY, j)
         gpus -= s.job[j].demand
         s.job[j].decided = True
     for k in range(s.clock[0].n_expired):
@@ -101,7 +98,7 @@ def apply(s: View, x: Private) -> bool:
             if choice < 0:
                 return broken(x, MISPLACED, j)
             start_lease(s, x, j, time)
-        elif placement.place(s, x, j, s.job[j].demand) > 0:
+        elif placement.place(s, x, j, s.job[j].demand):
             start_lease(s, x, j, time)
         if s.job[j].status == RUNNING:
             put(x.started, n_started, j)

@@ -68,10 +68,7 @@ def depart(s: View, x: Private, j: int, end: float, time: float) -> None:
     """Let job `j`, which ended at `end`, be active until `time`."""
     x.job[j].end_time = end
     x.job[j].fair_service = accounting.job_fair(s, j, time)
-    life = time - s.job[j].submit_time
-    x.job[j].contention_mean = s.clock[0].active_jobs
-    if life > 0:
-        x.job[j].contention_mean = (accounting.contention_integral(s, time) - s.job[j].contention_at_submit) / life
+    x.job[j].contention_mean = accounting.average_contention(s, j, time)
     accounting.change_active(s, j, -1, time)
     s.job[j].status = DONE
     x.engine[0].n_done += 1

@@ -73,18 +73,6 @@ def resume(view: View, private: Private) -> None:
 
 
 @inlined
-def share_anew(view: View, time: float) -> None:
-    """Bring the fair GPU-time up to `time`, and use the current quotas from then on."""
-    s = borrowed(view)
-    done = np.zeros(len(s.tenant), np.bool_)
-    for j in range(len(s.job)):
-        t = s.job[j].tenant
-        if not done[t]:
-            accounting.change_active(s, j, 0, time)
-            done[t] = True
-
-
-@inlined
 def hear(view: View, private: Private, events: npt.NDArray[np.void], number: int) -> None:
     """Record what happened since the last round, in order of time; leases that are over ask for renewal."""
     s, x = borrowed(view), borrowed(private)
@@ -127,13 +115,6 @@ def take_out(s: View, x: Private, j: int) -> None:
 
 
 @inlined
-def withhold(view: View, gpus: int) -> None:
-    """Make this many GPUs unavailable for leases, or available again if negative."""
-    s = borrowed(view)
-    s.node_free[0] -= gpus
-
-
-@inlined
 def choose(view: View, private: Private, aside: I, select: Any) -> bool:
     """Let the policy choose among all candidates except `aside` (in job order); return whether it kept the rules."""
     s, x = borrowed(view), borrowed(private)
@@ -146,29 +127,23 @@ def choose(view: View, private: Private, aside: I, select: Any) -> bool:
     return good
 
 
-@inlined
-def refuse(view: View, k: int) -> None:
+def refuse(s: View, k: int) -> None:
     """Undo the grant number `k`: the cluster has no place for that gang."""
-    s = borrowed(view)
     j = s.granted[k]
     s.job[j].decided = False
     s.open_gangs[s.job[j].demand] += 1
     s.tenant[s.job[j].tenant].granted -= s.job[j].demand
-    for i in range(k + 1, s.clock[0].n_granted):
-        s.granted[i - 1] = s.granted[i]
     s.clock[0].n_granted -= 1
+    s.granted[k : s.clock[0].n_granted] = s.granted[k + 1 : s.clock[0].n_granted + 1]
 
 
-@inlined
-def keep(view: View, k: int) -> None:
+def keep(s: View, k: int) -> None:
     """Undo the revocation number `k`: the cluster cannot stop that job."""
-    s = borrowed(view)
     j = s.revoked[k]
     s.job[j].decided = False
     s.tenant[s.job[j].tenant].revoked -= s.job[j].demand
-    for i in range(k + 1, s.clock[0].n_revoked):
-        s.revoked[i - 1] = s.revoked[i]
     s.clock[0].n_revoked -= 1
+    s.revoked[k : s.clock[0].n_revoked] = s.revoked[k + 1 : s.clock[0].n_revoked + 1]
 
 
 @inlined

@@ -29,15 +29,15 @@ STRICT, SPREAD, RANDOM = range(1, 4)
 
 
 @inlined
-def place(s: View, x: Private, j: int, gpus: int) -> int:
-    """Give job `j` its gang; return the number of nodes that it spans, or 0 if it has to wait."""
+def place(s: View, x: Private, j: int, gpus: int) -> bool:
+    """Give job `j` its gang; return false if it has to wait."""
     kind = x.engine[0].placement
     if x.engine[0].restricted:
         return place_within(s, x, j, gpus)
     if kind == SPREAD or kind == RANDOM:
         for _ in range(gpus):
             take(s, j, int(np.argmax(s.node_free)) if kind == SPREAD else drawn(x, s.node_free), 1)
-        return count_nodes(s, j)
+        return True
     per_node = s.clock[0].gpus_per_node
     whole, rest = gpus // per_node, gpus % per_node
     empty = 0
@@ -59,9 +59,9 @@ def place(s: View, x: Private, j: int, gpus: int) -> int:
             node += 1
         if rest > 0:
             take(s, j, fullest_that_fits(s, rest, per_node), rest)
-        return count_nodes(s, j)
+        return True
     if kind == STRICT:
-        return 0
+        return False
     left = gpus
     while left > 0:
         node = int(np.argmax(s.node_free))
@@ -70,16 +70,16 @@ def place(s: View, x: Private, j: int, gpus: int) -> int:
         part = min(left, s.node_free[node])
         take(s, j, node, part)
         left -= part
-    return count_nodes(s, j)
+    return True
 
 
 @inlined
-def place_within(s: View, x: Private, j: int, gpus: int) -> int:
-    """Give job `j` its gang on the nodes that it may use; return their number, or 0 if it has to wait."""
-    free, kind = np.where(s.rules.allowed[s.rules.kind[j]], s.node_free, 0), x.engine[0].placement
+def place_within(s: View, x: Private, j: int, gpus: int) -> bool:
+    """Give job `j` its gang on the nodes that it may use; return false if it has to wait."""
+    free, kind = s.node_free * s.rules.allowed[s.rules.kind[j]], x.engine[0].placement
     if free.sum() < gpus:
-        return 0
-    parts, left, spans = np.zeros_like(free), gpus, 0
+        return False
+    parts, left, spans = np.zeros(len(free), np.int64), gpus, 0
     while left > 0:
         node, part = int(np.argmax(free)), 1
         if kind == RANDOM:
@@ -94,11 +94,11 @@ def place_within(s: View, x: Private, j: int, gpus: int) -> int:
         parts[node] += part
         left -= part
     if kind == STRICT and spans > s.rules.nodes[j]:
-        return 0
+        return False
     for node in range(len(parts)):
         if parts[node] > 0:
             take(s, j, node, parts[node])
-    return spans
+    return True
 
 
 @inlined
@@ -128,8 +128,11 @@ def drawn(x: Private, free: I) -> int:
     """Return the node of a free GPU drawn at random (splitmix64, the same on every platform)."""
     number = splitmix64(x.engine.random)[0]
     np.add(x.engine.random, STEP, x.engine.random)
-    ticket = np.int64(number % np.uint64(free.sum()))
-    return int(np.searchsorted(np.cumsum(free), ticket, side="right"))
+    ticket, node = np.int64(number % np.uint64(free.sum())), 0
+    while ticket >= free[node]:
+        ticket -= free[node]
+        node += 1
+    return node
 
 
 @inlined

@@ -42,11 +42,15 @@ def enqueue_one(s: View, j: int) -> None:
 def dequeue(s: View, jobs: I, n: int) -> None:
     """Remove the first `n` of some candidates, in job order, from the queues."""
     for k in range(n):
-        delete_one(s, s.job[jobs[k]].tenant, jobs[k])
+        remove(s, s.job[jobs[k]].tenant, jobs[k:], 1)
         s.open_gangs[s.job[jobs[k]].demand] -= 1
-    if n == 0:
-        return
-    region = len(s.tenant)
+    if n > 0:
+        remove(s, len(s.tenant), jobs, n)
+
+
+@inlined
+def remove(s: View, region: int, jobs: I, n: int) -> None:
+    """Remove the first `n` of some jobs, in job order, from a queue."""
     first, end = s.region[region].start, s.region[region].start + s.region[region].length
     place = first + np.searchsorted(s.queue[first:end], jobs[0])
     for k in range(n):
@@ -82,17 +86,6 @@ def insert_one(s: View, region: int, j: int) -> None:
     """Insert job `j` into a queue in job order."""
     put(s.queue[s.region[region].start :], s.region[region].length, j)
     s.region[region].length += 1
-
-
-@inlined
-def delete_one(s: View, region: int, j: int) -> None:
-    """Remove job `j` from a queue."""
-    first, last = s.region[region].start, s.region[region].start + s.region[region].length - 1
-    q = first + np.searchsorted(s.queue[first : last + 1], j)
-    while q < last:
-        s.queue[q] = s.queue[q + 1]
-        q += 1
-    s.region[region].length -= 1
 
 
 @inlined

@@ -9,6 +9,7 @@ Indices: `j` is a job in order of (submit_time, job_id), `t` a tenant in alphabe
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import records as r
 from astraea.cluster.rules import Rules, no_rules, nodes_of_gangs
+from astraea.core.compilation import inlined
 from astraea.core.units import HOUR
 from astraea.traces.tree import Tree, flat
 
@@ -81,15 +83,24 @@ def whole(quota: F) -> I:
     return np.floor(quota * (1 + 1e-12)).astype(np.int64)
 
 
+@inlined
+def held_by(s: View, j: int) -> I:
+    """Return the GPUs that job `j` holds on each node, shape (nodes,)."""
+    held, piece = np.zeros(len(s.node_free), np.int64), s.job[j].first_piece
+    while piece >= 0:
+        held[s.piece[piece].node] = s.piece[piece].gpus
+        piece = s.piece[piece].next
+    return held
+
+
 def new_state(
     trace: Trace,
     cluster: Cluster,
     *,
-    parameters: F,
-    estimate: tuple[F, F, F],
-    memory: tuple[int, ...],
-    seed: int,
-    keep_log: bool,
+    parameters: Iterable[float] = (),
+    estimate: tuple[F | float, ...] = (np.nan, np.nan, np.nan),
+    memory: tuple[int, ...] = (0, 0),
+    keep_log: bool = False,
     rules: Rules | None = None,
     interval: float = 10.0,
     decay: float = 0.0,
@@ -112,7 +123,7 @@ def new_state(
     rules = no_rules(trace, cluster) if rules is None else rules
     view = View(
         clock=r.records(r.CLOCK, interval=interval, decay=decay, free=m, gpus=m, gpus_per_node=cluster.gpus_per_node),
-        parameters=parameters,
+        parameters=np.array([*parameters, 0.0]),  # never empty
         job=r.records(
             r.JOB, n, tenant=trace.tenant, demand=trace.demand, submit_time=trace.submit_time, weight=trace.weight,
             deadline=trace.deadline, estimate=estimate[0], spread_below=estimate[1], spread_above=estimate[2],
@@ -142,8 +153,7 @@ def new_state(
     )  # fmt: skip
     private = Private(
         engine=r.records(
-            r.ENGINE, random=seed, keep_log=keep_log,
-            restricted=bool(cluster.sizes) or not bool(rules.allowed.all()), **engine,
+            r.ENGINE, keep_log=keep_log, restricted=bool(cluster.sizes) or not bool(rules.allowed.all()), **engine,
         ),
         job=r.records(
             r.PRIVATE_JOB, n, duration=trace.duration, sensitivity=trace.sensitivity, speed=1.0,

@@ -43,6 +43,7 @@ from astraea.cluster.policy import (
     unpack,
 )
 from astraea.core.compilation import inlined
+from astraea.core.units import HOUR
 
 ORDERS: Final = ("fairness", "2das", "themis", "fifo")
 FAIRNESS, TWO_DAS, THEMIS, FIFO = 0, 1, 2, 3
@@ -150,25 +151,14 @@ def waits_longer(s: View, p: Parameters, a: int, b: int) -> bool:
 def count_gpus(s: View, p: Parameters) -> np.ndarray:
     """Pass A: count the GPUs that each tenant may hold, over jobs that fit, least served tenant first."""
     tenants = len(s.tenant)
-    quota = np.empty(tenants)
-    for t in range(tenants):
-        quota[t] = in_use(s, t)
-    room = s.clock[0].gpus - quota.sum()
-    for t in range(tenants):
-        for j in candidates(s, t):
-            if room < 0:
-                break
-            room -= s.memory[accounting.DEMAND, j]
-            quota[t] += s.memory[accounting.DEMAND, j]
-    if room >= 0:
-        return quota  # all fit
     # keys of a tenant are written when it is picked, for the jobs that may still fit
     keys, has_keys = np.empty(len(all_candidates(s))), np.zeros(tenants, np.bool_)
-    used, owed, served = np.zeros(tenants), np.zeros(tenants), np.ones(tenants)
-    is_closed = np.zeros(tenants, np.bool_)
+    used, owed, served = s.tenant_memory[accounting.USED], np.zeros(tenants), np.ones(tenants)
+    hours = min(accounting.WINDOW, int(s.clock[0].now / HOUR))
+    quota, is_closed = np.empty(tenants), np.zeros(tenants, np.bool_)
     for t in range(tenants):
         quota[t] = in_use(s, t)
-        used[t], owed[t] = accounting.used_and_owed(s, t)
+        owed[t] = s.tenant[t].whole_quota * HOUR * hours
         if owed[t] > 0:
             served[t] = used[t] / owed[t]
         is_closed[t] = len(candidates(s, t)) == 0

@@ -57,18 +57,14 @@ def decayed_usage(s: View) -> None:
 
 @inlined
 def select_tenant(s: View, p: Parameters, is_closed: np.ndarray) -> int:
-    """Return the tenant with the least usage per quota that has pending jobs and is not closed."""
+    """Return the tenant with the least usage per quota that has pending jobs and is not closed.
+
+    Usage includes leases granted in this round.
+    """
     best, least = NO_TENANT, np.inf
     for t in range(len(s.tenant)):
-        if not is_closed[t] and len(candidates(s, t)) > 0:
-            usage = usage_per_quota(s, p, t)
-            if usage < least:
-                best, least = t, usage
+        usage = tenant_decayed(s, t, s.clock[0].now) + s.tenant[t].granted * p.lease_term
+        half_lives = level(usage / (s.tenant[t].quota * p.half_life))
+        if not is_closed[t] and len(candidates(s, t)) > 0 and half_lives < least:
+            best, least = t, half_lives
     return best
-
-
-@inlined
-def usage_per_quota(s: View, p: Parameters, t: int) -> float:
-    """Return decayed usage of a tenant over its quota [half-lives], including leases granted in this round."""
-    usage = tenant_decayed(s, t, s.clock[0].now) + s.tenant[t].granted * p.lease_term
-    return level(usage / (s.tenant[t].quota * p.half_life))

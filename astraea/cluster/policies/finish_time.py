@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from astraea.cluster.engine.accounting import average_contention
 from astraea.cluster.engine.state import View
-from astraea.cluster.policy import LeaseTerm, all_candidates, average_contention, fits, grant, level, policy
+from astraea.cluster.policy import LeaseTerm, all_candidates, fits, grant, level, policy
 
 
 @policy("finish-time-fairness", LeaseTerm, needs_estimates=True)
@@ -22,7 +23,7 @@ def finish_time_fairness(s: View) -> None:
     for k, j in enumerate(jobs):
         service = s.job[j].total_service
         shared = s.clock[0].now - s.job[j].submit_time + service - s.job[j].progress
-        unfairness[k] = level(shared / (service * average_contention(s, j)))
+        unfairness[k] = level(shared / (service * average_contention(s, j, s.clock[0].now)))
     for k in np.argsort(-unfairness, kind="mergesort"):  # stable: ties in order of submission
         if fits(s, jobs[k]):
             grant(s, jobs[k])

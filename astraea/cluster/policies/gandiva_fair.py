@@ -32,7 +32,6 @@ import numpy as np
 from astraea.cluster.engine.state import AT_EVENTS, WHILE_ONE_FITS, F, I, View
 from astraea.cluster.policy import (
     NO_JOB,
-    NO_TENANT,
     all_candidates,
     attained_by_tenant,
     candidates,
@@ -86,9 +85,10 @@ def gandiva_fair(s: View) -> None:
     part = (s.clock[0].lease_end - s.clock[0].now) / p.lease_term  # of a term, that leases of this round last
     start_tenants(s, tenant_pass, waiting)
     start_jobs(s, p.lease_term)
+    tenant_pass[waiting == 0] = np.inf
     while some_job_fits(s):
-        t = least(tenant_pass, waiting)
-        if t == NO_TENANT:
+        t = int(np.argmin(level(tenant_pass)))  # ties to the first
+        if tenant_pass[t] == np.inf:
             break
         j = select_job(s, t, p, part)
         if j == NO_JOB:
@@ -98,19 +98,9 @@ def gandiva_fair(s: View) -> None:
             break  # GPUs are kept for it
         grant(s, j)
         waiting[t] -= 1
-        tenant_pass[t] += part * s.job[j].demand / s.tenant[t].quota
+        tenant_pass[t] += part * s.job[j].demand / s.tenant[t].quota if waiting[t] > 0 else np.inf
     for t in range(len(s.tenant)):
         s.tenant_memory[WAITS, t] = waiting[t] > 0
-
-
-@inlined
-def least(tenant_pass: F, waiting: I) -> int:
-    """Return the waiting tenant with the smallest pass, ties to the first; none if that is infinite."""
-    best, best_pass = NO_TENANT, np.inf
-    for t in range(len(waiting)):
-        if waiting[t] > 0 and level(tenant_pass[t]) < best_pass:
-            best, best_pass = t, level(tenant_pass[t])
-    return best
 
 
 @inlined

@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from astraea.cluster.engine.state import EXPIRED, PENDING, WHILE_ONE_WAITS, I, View
+from astraea.cluster.engine.state import EXPIRED, PENDING, WHILE_ONE_WAITS, I, View, held_by
 from astraea.cluster.policy import (
     NO_JOB,
     all_candidates,
@@ -125,13 +125,13 @@ def start_guaranteed(s: View, cells: Cells, t: int) -> None:
             most = rounded(s, j) - 1  # nor do they hold a larger one
             continue
         most = min(most, cells.left[t])
-        for i, first in enumerate(firsts):
-            make_room(s, cells, first // per_node, min(s.job[j].demand - i * per_node, per_node))
         s.memory[ROLE, j], s.memory[CELL, j] = GUARANTEED, firsts[-1]
         grant(s, j)
         spare_checkpoints(s, j)
         for i, first in enumerate(firsts):
-            place_on(s, j, first // per_node, min(s.job[j].demand - i * per_node, per_node))
+            gpus = min(s.job[j].demand - i * per_node, per_node)
+            make_room(s, cells, first // per_node, gpus)
+            place_on(s, j, first // per_node, gpus)
 
 
 @inlined
@@ -143,10 +143,7 @@ def make_room(s: View, cells: Cells, node: int, gpus: int) -> None:
             s.memory[ROLE, j] = EVICTED
         else:
             revoke(s, j)
-        piece = s.job[j].first_piece
-        while piece >= 0:
-            cells.idle[s.piece[piece].node] += s.piece[piece].gpus
-            piece = s.piece[piece].next
+        cells.idle[:] += held_by(s, j)
     cells.idle[node] -= gpus
 
 
@@ -159,24 +156,13 @@ def victim(s: View, node: int, wanting: int) -> int:
     best, best_key = NO_JOB, (np.inf, np.inf, np.inf, np.inf)
     for jobs in (running(s), renewals(s)):
         for j in jobs:
-            held = spot_gpus(s, j, node)
-            if held > 0:
+            held = held_by(s, j)[node]
+            if held > 0 and s.memory[ROLE, j] == SPOT and is_open(s, j):  # not lost in this round
                 lost = 0.0 if s.job[j].status == EXPIRED else s.clock[0].now - s.job[j].lease_start
                 key = (float(max(0, wanting - held)), float(s.job[j].demand), lost, float(-j))
                 if key < best_key:
                     best, best_key = j, key
     return best
-
-
-@inlined
-def spot_gpus(s: View, j: int, node: int) -> int:
-    """Return the GPUs of a node that job `j` holds as a spot job and has not lost in this round."""
-    piece = s.job[j].first_piece if s.memory[ROLE, j] == SPOT and is_open(s, j) else -1
-    while piece >= 0:
-        if s.piece[piece].node == node:
-            return s.piece[piece].gpus
-        piece = s.piece[piece].next
-    return 0
 
 
 @inlined

@@ -47,6 +47,8 @@ from astraea.core.units import HOUR
 
 NOWHERE: Final = -1
 
+ALLOCATE, LOOK, RECLAIM = range(3)
+
 
 class Parameters(NamedTuple):
     """Parameters of KAI.
@@ -87,8 +89,9 @@ def kai(s: View) -> None:
     q = queues_now(s, p)
     set_fair_shares(q, total(s), p.k_value)
     if some_job_fits(s):
-        allocate(s, q)
-    reclaim(s, p, q)
+        try_in_order(s, p, q, ALLOCATE)
+    if try_in_order(s, p, q, LOOK):  # then all queues matter: the victims' queues may also have jobs that fit now
+        try_in_order(s, p, q, RECLAIM)
 
 
 @inlined
@@ -168,48 +171,17 @@ def pass_over(s: View, t: int, head: int, good: int) -> int:
     return head
 
 
-@inlined
-def allocate(s: View, q: Queues) -> None:
-    """Try every waiting job, the next of the first queue, and reorder the queues after each."""
-    n = len(s.tenant)
-    head, good = np.full(n, NOWHERE), np.full(n, NOWHERE)
-    for t in range(n):
-        good[t] = waiting(s, t, 0, min(s.clock[0].free, room(s, q, t)))
-        if good[t] != NOWHERE:  # otherwise it does not matter when its jobs are tried
-            head[t] = waiting(s, t, 0, np.inf)
-    while True:
-        t = next_queue(s, q, head)
-        if t == NO_QUEUE:
-            return
-        if head[t] != good[t]:
-            head[t] = pass_over(s, t, head[t], good[t])
-            continue
-        j = candidates(s, t)[head[t]]
-        grant(s, j)
-        hold(q, q.allocated, t, s.job[j].demand)
-        head[t] = waiting(s, t, head[t], np.inf)
-        for u in range(n):
-            if head[u] != NOWHERE:  # there is less room now
-                good[u] = waiting(s, u, good[u], min(s.clock[0].free, room(s, q, u)))
-            if good[u] == NOWHERE:
-                head[u] = NOWHERE
+@compiled
+def try_in_order(s: View, p: Parameters, q: Queues, action: int) -> bool:
+    """Try every waiting job, the next of the first queue, and reorder the queues after each.
 
-
-@inlined
-def reclaim(s: View, p: Parameters, q: Queues) -> None:
-    """Try every waiting job in the same order: take the amount that its queue may claim from others."""
-    if finds_victims(s, p, q, False):  # then all queues matter: the victims' queues may also have jobs that fit now
-        finds_victims(s, p, q, True)
-
-
-@inlined
-def finds_victims(s: View, p: Parameters, q: Queues, evict: bool) -> bool:
-    """Return whether there are victims for a job; with `evict`, evict those of every job, one after the other."""
+    ALLOCATE grants those that fit. LOOK returns whether a job has victims, and RECLAIM evicts those of every job.
+    """
     n = len(s.tenant)
     head, good, most = np.full(n, NOWHERE), np.full(n, NOWHERE), np.full(n, np.inf)
     for t in range(n):
-        good[t] = claim(s, q, t, 0, np.inf)
-        if evict or good[t] != NOWHERE:
+        good[t] = next_possible(s, q, t, 0, np.inf, action)
+        if good[t] != NOWHERE or action == RECLAIM:  # otherwise it does not matter when its jobs are tried
             head[t] = waiting(s, t, 0, np.inf)
     while True:
         t = next_queue(s, q, head)
@@ -219,8 +191,10 @@ def finds_victims(s: View, p: Parameters, q: Queues, evict: bool) -> bool:
             head[t] = pass_over(s, t, head[t], good[t])
             continue
         j = candidates(s, t)[head[t]]
-        enough, victims = victims_for(s, p, q, t, j, total(s))
-        if enough and not evict:
+        enough, victims = True, np.empty(0, np.int64)
+        if action != ALLOCATE:
+            enough, victims = victims_for(s, p, q, t, j, total(s))
+        if enough and action == LOOK:
             return True
         if enough:
             for k in victims:
@@ -232,13 +206,14 @@ def finds_victims(s: View, p: Parameters, q: Queues, evict: bool) -> bool:
             most[t] = s.job[j].demand - 1  # nor for a larger one
         head[t] = waiting(s, t, head[t] + 1, np.inf)
         for u in range(n):
-            good[u] = claim(s, q, u, head[u], most[u]) if head[u] != NOWHERE else NOWHERE
-            if good[u] == NOWHERE and not evict:
+            good[u] = next_possible(s, q, u, head[u], most[u], action) if head[u] != NOWHERE else NOWHERE
+            if good[u] == NOWHERE and action != RECLAIM:
                 head[u] = NOWHERE
 
 
 @inlined
-def claim(s: View, q: Queues, t: int, first: int, most: float) -> int:
-    """Return the position of the next job of tenant `t` with which it stays within its fair share."""
-    most = min(most, room(s, q, t), q.share[t, 0] - q.allocated[t, 0])
+def next_possible(s: View, q: Queues, t: int, first: int, most: float, action: int) -> int:
+    """Return the position of the next job of tenant `t` that fits, or with which it stays within its fair share."""
+    more = float(s.clock[0].free) if action == ALLOCATE else q.share[t, 0] - q.allocated[t, 0]
+    most = min(most, room(s, q, t), more)
     return waiting(s, t, first, most) if most >= 1 else NOWHERE

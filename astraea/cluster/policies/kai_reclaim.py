@@ -35,24 +35,12 @@ def may_reclaim(q: Queues, i: int, job: F, preemptible: bool) -> bool:
 @inlined
 def siblings(q: Queues, i: int, v: int) -> tuple[int, int]:
     """Return the first two different queues on the paths from the top to two queues; the upper one twice if none."""
-    deeper = depth(q, i) - depth(q, v)
-    for _ in range(deeper):
-        i = q.parent[i]
-    for _ in range(-deeper):
-        v = q.parent[v]
     while q.parent[i] != q.parent[v]:
-        i, v = q.parent[i], q.parent[v]
+        if q.parent[v] < 0 or 0 <= q.parent[i] < q.parent[v]:  # every queue comes before its parent
+            i = q.parent[i]
+        else:
+            v = q.parent[v]
     return i, v
-
-
-@inlined
-def depth(q: Queues, i: int) -> int:
-    """Return the number of queues above a queue."""
-    above = 0
-    while q.parent[i] >= 0:
-        i = q.parent[i]
-        above += 1
-    return above
 
 
 @compiled
@@ -177,7 +165,9 @@ def victims_for(s: View, p: Any, q: Queues, t: int, j: int, total: F) -> tuple[b
             hold(q, left, v, -s.job[k].demand)
             if spare >= 0:
                 victims = needed(s, found[:n], spare)
-                if may_have(s, q, t, job, victims, p.saturation):
+                held = np.zeros((len(victims), len(total)))
+                held[:, 0] = s.job.demand[victims]
+                if is_reclaimable(q, t, job, True, s.job.tenant[victims], held, p.saturation):
                     return True, victims
     return True, found[:0]
 
@@ -205,12 +195,3 @@ def next_victim(s: View, p: Any, v: int, pool: I, first: int) -> int:
             if ran >= p.min_runtime:
                 return place
     return NO_JOB
-
-
-@inlined
-def may_have(s: View, q: Queues, t: int, job: F, victims: I, saturation: float) -> bool:
-    """Return whether tenant `t` may replace these victims with its job."""
-    queues, held = np.empty(len(victims), np.int64), np.zeros((len(victims), len(job)))
-    for k in range(len(victims)):
-        queues[k], held[k, 0] = s.job[victims[k]].tenant, s.job[victims[k]].demand
-    return is_reclaimable(q, t, job, True, queues, held, saturation)

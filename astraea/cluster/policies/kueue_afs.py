@@ -29,14 +29,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from astraea.cluster.engine.state import EVERY_ROUND, PENDING, I, View
+from astraea.cluster.engine.state import EVERY_ROUND, PENDING, View
 from astraea.cluster.policy import (
     NO_JOB,
-    all_candidates,
     candidates,
     fits,
     grant,
     in_use,
+    is_open,
     level,
     policy,
     some_job_fits,
@@ -50,14 +50,6 @@ CONSUMED, SAMPLED, NOTES = range(3)
 CHOSEN = 3
 # kept per job: its GPUs while its penalty is noted, and after it has become usage
 NOTED, SETTLED = range(2)
-
-
-class Queue(NamedTuple):
-    """Waiting jobs, those of each tenant in order of priority, then of submission."""
-
-    jobs: I  #: (waiting,)
-    at: I  #: (T,) position of each tenant's next job in `jobs`
-    end: I  #: (T,) end of its jobs
 
 
 class Parameters(NamedTuple):
@@ -82,47 +74,27 @@ def kueue_afs(s: View) -> None:
     for t in range(len(s.tenant)):
         if s.clock[0].now - s.tenant_memory[SAMPLED, t] >= p.usage_sampling_interval:
             sample(s, p, t)
-    if some_job_fits(s):
-        queue = waiting_jobs(s)
-        while True:
-            j = next_job(s, p, queue)
-            if j == NO_JOB:
-                break
-            note(s, j)
-            grant(s, j)
+    while some_job_fits(s):
+        j = next_job(s, p)
+        note(s, j)
+        grant(s, j)
     for j in s.granted[: s.clock[0].n_granted]:
         settle(s, p, j)
     s.tenant_memory[CHOSEN, 0] = s.clock[0].n_granted
 
 
 @inlined
-def waiting_jobs(s: View) -> Queue:
-    """Return the queues at the beginning of a round."""
-    jobs, at = np.empty(len(all_candidates(s)), np.int64), np.empty(len(s.tenant), np.int64)
-    end, n = np.empty(len(s.tenant), np.int64), 0
-    for t in range(len(s.tenant)):
-        of = candidates(s, t)
-        at[t], end[t] = n, n + len(of)
-        jobs[n : end[t]] = of[np.argsort(-s.rules.bonus[of], kind="mergesort")]
-        n = end[t]
-    return Queue(jobs, at, end)
-
-
-@inlined
-def next_job(s: View, p: Parameters, queue: Queue) -> int:
-    """Remove jobs from the queues up to the first that fits, and return it; none if none fits."""
+def next_job(s: View, p: Parameters) -> int:
+    """Return the job that is admitted next, of those that fit."""
     best, least = NO_JOB, np.inf
     for t in range(len(s.tenant)):
-        while queue.at[t] < queue.end[t] and not fits(s, queue.jobs[queue.at[t]]):
-            queue.at[t] += 1
-        if queue.at[t] < queue.end[t]:
-            penalty = entry_penalty(s.tenant_memory[NOTES, t], p)
-            used = usage(s.tenant_memory[CONSUMED, t], penalty, s.tenant[t].weight)
-            j = queue.jobs[queue.at[t]]
-            if best == NO_JOB or goes_before(used, s.rules.bonus[j], j, least, s.rules.bonus[best], best):
+        penalty = entry_penalty(s.tenant_memory[NOTES, t], p)
+        used = usage(s.tenant_memory[CONSUMED, t], penalty, s.tenant[t].weight)
+        for j in candidates(s, t):
+            if is_open(s, j) and fits(s, j) and (
+                best == NO_JOB or goes_before(used, s.rules.bonus[j], j, least, s.rules.bonus[best], best)
+            ):  # fmt: skip
                 best, least = j, used
-    if best != NO_JOB:
-        queue.at[s.job[best].tenant] += 1
     return best
 
 

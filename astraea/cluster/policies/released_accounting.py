@@ -138,13 +138,6 @@ def begin_to_wait(s: View, j: int, place: float) -> None:
 
 
 @inlined
-def used_and_owed(s: View, t: int) -> tuple[float, float]:
-    """Return the GPU-time that tenant `t` used in the last full hours, and its whole quota over them [GPU-s]."""
-    hours = min(WINDOW, int(s.clock[0].now / HOUR))
-    return s.tenant_memory[USED, t], s.tenant[t].whole_quota * HOUR * hours
-
-
-@inlined
 def fairness(s: View, j: int) -> float:
     """Return useful GPU-time up to the end of the last lease over what job `j` deserves; 0 at first."""
     if s.memory[DESERVED, j] == 0:

@@ -129,7 +129,9 @@ def schedule(s: View, p: Parameters, plans: bool) -> None:
     running = s.memory[BY_END, : int(s.association_memory[RUN, 0])].copy()
     most = min(len(queue), int(p.bf_max_job_test))
     plan = new_plan(s, running, cut_down(p, now), cut_down(p, now) + p.bf_window, most, p.clock_offset)
-    taken = taken_of_caps(s, running)
+    taken = np.zeros(len(s.rules.cap))  # of each cap, by running jobs
+    for place in running:
+        add_to_caps(s, taken, int(place))
     stopped, left = np.zeros(len(s.rules.partition_nodes), np.bool_), np.ones(len(plan.free), np.bool_)
     behind, n = np.empty(most, np.int64), 0
     for j in queue:
@@ -239,15 +241,6 @@ def is_over_limit(s: View, p: Parameters, taken: F, j: int) -> bool:
         if c >= 0 and s.rules.binds[j, k] and taken[c] + s.rules.takes[j, k] > s.rules.cap[c]:
             return True
     return False
-
-
-@inlined
-def taken_of_caps(s: View, running: F) -> F:
-    """Return the amount of each cap that running jobs take, shape (C,)."""
-    taken = np.zeros(len(s.rules.cap))
-    for place in running:
-        add_to_caps(s, taken, int(place))
-    return taken
 
 
 @inlined

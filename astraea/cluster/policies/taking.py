@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from astraea.cluster.engine.state import View
 from astraea.cluster.policy import NO_JOB, fits, is_open, revoke, running
 from astraea.core.compilation import inlined
@@ -20,15 +22,9 @@ def take_leases(s: View, p: Any, j: int, may_take: Callable[[View, Any, int, int
     if room < s.job[j].demand:
         return
     while not fits(s, j):
-        youngest = NO_JOB
+        youngest, began = NO_JOB, -np.inf
         for k in running(s):
-            if is_open(s, k) and may_take(s, p, j, k) and (youngest == NO_JOB or is_younger(s, k, youngest)):
-                youngest = k
+            begin = s.job[k].lease_start
+            if is_open(s, k) and may_take(s, p, j, k) and (begin > began or (begin == began and k > youngest)):
+                youngest, began = k, begin  # among equals, the job submitted later
         revoke(s, youngest)
-
-
-@inlined
-def is_younger(s: View, a: int, b: int) -> bool:
-    """Return whether the lease of job `a` began after that of job `b`; among equals, the job submitted later."""
-    later = s.job[a].lease_start - s.job[b].lease_start
-    return later > 0 or (later == 0 and a > b)

@@ -31,11 +31,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from astraea.cluster.engine.state import EXPIRED, F, I, View
+from astraea.cluster.engine.accounting import average_contention
+from astraea.cluster.engine.state import EXPIRED, F, I, View, held_by
 from astraea.cluster.policy import (
     RESOLUTION,
     all_candidates,
-    average_contention,
     fits,
     grant,
     is_open,
@@ -90,7 +90,7 @@ def worst_first(s: View, p: Parameters) -> tuple[I, F, F]:
     now, later = np.empty(len(jobs)), np.empty(len(jobs))
     for k, j in enumerate(jobs):
         shared = s.clock[0].now - s.job[j].submit_time + remaining_service(s, j)
-        contention = average_contention(s, j)
+        contention = average_contention(s, j, s.clock[0].now)
         slower = contention if p.isolated == TIMES_N else max(1.0, s.job[j].demand / (s.clock[0].gpus / contention))
         alone = s.job[j].total_service * slower
         now[k], later[k] = shared / alone, (shared + p.lease_term) / alone
@@ -176,16 +176,10 @@ def give_leftovers(s: View, jobs: I) -> None:
 @inlined
 def keeps_its_nodes(s: View, nodes: I, j: int) -> bool:
     """Remove the GPUs of job `j` from the free nodes if all of them are still there; return whether they are."""
-    first = s.job[j].first_piece
-    piece = first
-    while piece >= 0:
-        if nodes[s.piece[piece].node] < s.piece[piece].gpus:
-            return False
-        piece = s.piece[piece].next
-    piece = first
-    while piece >= 0:
-        nodes[s.piece[piece].node] -= s.piece[piece].gpus
-        piece = s.piece[piece].next
+    held = held_by(s, j)
+    if (nodes < held).any():
+        return False
+    nodes -= held
     return True
 
 
@@ -194,10 +188,8 @@ def free_nodes(s: View) -> I:
     """Return the free GPUs per node after the jobs that are not renewed have left and the granted ones have started."""
     nodes = s.node_free.copy()
     for j in renewals(s):
-        piece = s.job[j].first_piece if is_open(s, j) else -1
-        while piece >= 0:
-            nodes[s.piece[piece].node] += s.piece[piece].gpus
-            piece = s.piece[piece].next
+        if is_open(s, j):
+            nodes += held_by(s, j)
     for j in s.granted[: s.clock[0].n_granted]:
         if s.job[j].status != EXPIRED:
             take(nodes, s.job[j].demand)

@@ -13,7 +13,6 @@ preemption waits for the end of the lease, as for every lease-based scheduler of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from astraea.cluster.engine.state import AT_EVENTS, PENDING, WHILE_ONE_FITS, WHILE_ONE_WAITS, View
@@ -45,17 +44,11 @@ class Parameters(NamedTuple):
 SERVICE, EXECUTED = range(2)
 
 
-def rounds_to_look_at(p: Mapping[str, float]) -> int:
-    """Return `WHILE_ONE_WAITS` or less: a revoked job may take GPUs in the next round, and time alone promotes jobs."""
-    if p["immediate"] > 0:
-        return WHILE_ONE_WAITS
-    return WHILE_ONE_FITS if p["promote"] > 0 else AT_EVENTS
-
-
+# A revoked job may take GPUs in the next round, and time alone promotes jobs.
 @policy(
     "tiresias-l",
     Parameters,
-    revisit=rounds_to_look_at,
+    revisit=lambda p: WHILE_ONE_WAITS if p["immediate"] > 0 else WHILE_ONE_FITS if p["promote"] > 0 else AT_EVENTS,
     memory=(2, 0),
     at_least={"queues": 1, "growth": 1},
     choices={"immediate": ("no", "yes")},

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from astraea.core import source
 from astraea.core.result import Result
-from astraea.experiments.archive import Kept
+from astraea.experiments.archive import Keep
 from papers.gavel.policies import get_policy
 from papers.gavel.rounds.ideal import IDEAL
 from papers.gavel.rounds.mechanism import IN_ROUNDS
@@ -15,7 +15,7 @@ from papers.gavel.simulate import Options, simulate
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload
 
-READ: Final[Kept] = {
+READ: Final[Keep] = {
     "jobs": (
         "demand", "end_time", "jct", "queueing_delay", "slowdown", "attained_service", "rho_job", "effective_service",
         "rho_effective", "weight", "leases", "preemptions", "overhead", "finish_time_fairness", "cost", "slo_met",

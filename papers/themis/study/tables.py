@@ -91,11 +91,11 @@ def cell_of(size: ThemisScale, **point: Any) -> ThemisRun:
 
 def run_of(cell: ThemisRun) -> Call:
     """Run of a cell, under one key whichever tables read it; of the one at the usual point the leases are kept too."""
-    kept: dict[str, tuple[str, ...]] = {"jobs": (*APP_COLUMNS, "attained_service", "work", "end_time")}
+    keep: dict[str, tuple[str, ...]] = {"jobs": (*APP_COLUMNS, "attained_service", "work", "end_time")}
     if cell == ThemisRun(cell.apps, cell.machines):
-        kept["grants"] = ("job_id", "demand", "start", "end", "is_local")
+        keep["grants"] = ("job_id", "demand", "start", "end", "is_local")
     columns = {name: value for name, value in cell._asdict().items() if name != "machines"}
-    return Call(simulated, (cell,), columns, expected=0.03 * cell.apps, kept=kept)
+    return Call(simulated, (cell,), columns, expected=0.03 * cell.apps, keep=keep)
 
 
 class Sweep(NamedTuple):

@@ -91,7 +91,7 @@ def of_real(log: Path, site: Site | None = None) -> tuple[pd.DataFrame, float]:
     trace = read_trace(log, format="slurm")
     runs, cluster = recorded_runs(trace), Cluster(4, 8)
     who = waits(trace, runs)
-    known = None if site is None else rules(site, trace, cluster).rules
+    known = None if site is None else rules(site, trace, cluster)[0]
     table = beside(causes(trace, runs, cluster, who[who["until"] - who["since"] > 3], known), trace)
     return table, agreement(table)[1]
 

@@ -174,7 +174,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "policy": {"policy": get_policy("fifo")},
     "parameter": {"policy": get_policy("astraea")(renewal_bonus=0.2)},
     "seed": {"seed": 1},
-    "what is kept": {"kept": {"jobs": ("job_id",)}},
+    "what is kept": {"keep": {"jobs": ("job_id",)}},
     "setting": {"settings": Settings(placement="strict")},
     "source of a policy": {"policy": replace(get_policy("astraea"), select=get_policy("fifo").select)},
 }

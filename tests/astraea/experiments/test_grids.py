@@ -42,7 +42,7 @@ def test_whatever_decides_a_call_is_in_its_key(monkeypatch: pytest.MonkeyPatch) 
     changes: list[dict[str, Any]] = [
         {"arguments": (SCORES, "score", "who", 2)},
         {"arguments": (SCORES.assign(score=0.0), "score", "who")},
-        {"kept": {"jobs": ("jct",)}},
+        {"keep": {"jobs": ("jct",)}},
     ]
     assert call().key == call(7).key  # what it is called does not decide it
     assert len({call().key, *(call(**change).key for change in changes)}) == 4
@@ -79,10 +79,10 @@ def test_rows_stand_beside_the_index() -> None:
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.exhaustive)])
 def test_only_what_is_kept_comes_back(jobs: int, tmp_path: Path) -> None:
-    kept = {"jobs": ("job_id", "jct"), "timeline": ("time",)}
+    keep = {"jobs": ("job_id", "jct"), "timeline": ("time",)}
     whole = Run(tiny(), FOUR, get_policy("fifo"))
     with computing(jobs=jobs):  # a worker gets what is kept with the run
-        full, less = run_grid([whole, replace(whole, kept=kept)], cache=tmp_path, progress=False)
+        full, less = run_grid([whole, replace(whole, keep=keep)], cache=tmp_path, progress=False)
     pd.testing.assert_frame_equal(less.jobs, full.jobs[["job_id", "jct"]], check_exact=True)
     pd.testing.assert_frame_equal(less.timeline, full.timeline[["time"]], check_exact=True)
     assert less.excluded_jobs.empty and not full.excluded_jobs.empty

@@ -62,7 +62,7 @@ def test_every_file_whose_code_runs_is_in_the_key(work: dict[str, Work]) -> None
             if path.suffix == ".py":
                 importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
         given = [a.policy if isinstance(a, keys.Named) else a for a in arguments]
-        used = files_run(lambda f=function, g=given, r=run: cache.compute("", r.kept, f, *g))  # type: ignore[misc]
+        used = files_run(lambda f=function, g=given, r=run: cache.compute("", r.keep, f, *g))  # type: ignore[misc]
         assert used - carrying <= reached, name
         assert used - carrying, name
 

@@ -213,7 +213,7 @@ def test_a_log_has_intervals_over_its_weeks_which_both_sides_of_a_difference_sha
 
 def identity(run: Run) -> str:
     """Everything that decides a run; the ladder stores less of its result."""
-    return dataclasses.replace(run, kept=None).key
+    return dataclasses.replace(run, keep=None).key
 
 
 def test_accounting_differs_in_submissions_only() -> None:

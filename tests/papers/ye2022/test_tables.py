@@ -219,7 +219,7 @@ def test_every_measure_gives_the_same_of_what_the_cache_keeps(scheduler: str) ->
     trace = jobs.head(250)
     run = run_of(trace, cluster, scheduler)
     whole = simulate(run.trace, run.cluster, run.policy, settings=run.settings)
-    kept = unpack(pack(reduced(whole, run.kept)))
+    kept = unpack(pack(reduced(whole, run.keep)))
     assert isinstance(kept, Result) and kept.grants is None
     assert len(pack(kept)) < 0.9 * len(pack(whole))  # much less of more jobs, where headers weigh nothing
     for measure in (
@@ -234,8 +234,8 @@ def test_every_measure_gives_the_same_of_what_the_cache_keeps(scheduler: str) ->
 
 def test_of_sizes_the_summary_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
-    assert {run.kept for run in size_grid("venus", "small").runs} == {"summary"}
+    assert {run.keep for run in size_grid("venus", "small").runs} == {"summary"}
     trace, cluster = load_workload("venus", "small")
     run = Run(trace.head(250), cluster, "fifo")
-    whole, small = (Grid([r], pd.DataFrame({"seed": [0]})).table() for r in (run, replace(run, kept="summary")))
+    whole, small = (Grid([r], pd.DataFrame({"seed": [0]})).table() for r in (run, replace(run, keep="summary")))
     same(whole, small)

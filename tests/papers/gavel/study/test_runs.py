@@ -100,7 +100,7 @@ def test_every_measure_gives_the_same_of_what_is_kept():
     run = runs.cost_grid(SIZE, COMPACT).runs[0]
     function, *arguments = run.call
     whole = function(*arguments)
-    kept = unpack(pack(reduced(whole, run.kept)))
+    kept = unpack(pack(reduced(whole, run.keep)))
     measures = (
         summary, tenant_windows, lambda result: tables.steady(result.jobs), lambda result: tables.by_gang(result.jobs),
         tables.bill, tenants.both_papers, physical.objectives,
