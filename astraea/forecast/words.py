@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from astraea.core.text import counted, escaped
-from astraea.core.units import duration_text
+from astraea.core.text import escaped
+from astraea.core.wording import counted, duration_text
 from astraea.forecast.moment import Moment, clock
 from astraea.forecast.start import PROMISE, Ahead, Forecast
 

@@ -22,7 +22,8 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from astraea.core.units import DAY, HOUR, MINUTE, SECONDS, duration_text, unit_for
+from astraea.core.units import DAY, HOUR, MINUTE
+from astraea.core.wording import SECONDS, duration_text, unit_for
 
 
 class Look(NamedTuple):

@@ -220,7 +220,7 @@ def cluster_sizes(table: pd.DataFrame) -> Figure:
                 ax.set_xlabel("")
             if k:
                 ax.set_ylabel("")
-    ends = sorted({int(table["set_aside_jobs"].min()), int(table["set_aside_jobs"].max())})
+    ends = sorted({int(table["excluded_jobs"].min()), int(table["excluded_jobs"].max())})
     aside = f"Without the {' to '.join(map(str, ends))} jobs of each seed whose gangs no quota of the smallest cluster "
     aside = f"{aside}can hold:\nlosses are below those of Fig 10. " if any(ends) else ""
     footnote(fig, f"{aside}Numbers in the panels: ASTRAEA over Tiresias-L, same seed (– below a loss of 0.1 %).")

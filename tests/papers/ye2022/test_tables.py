@@ -133,7 +133,7 @@ def test_readings_side_by_side_in_the_order_of_the_figures() -> None:
 
 def sizes(aside: int = 3) -> pd.DataFrame:
     """Two seeds at two sizes: JCTs of ASTRAEA are half of Tiresias-L's, its losses three times, where there are any."""
-    columns = ["reading", "scheduler", "nodes_percent", "seed", "average_jct", "sharing_loss", "set_aside_jobs"]
+    columns = ["reading", "scheduler", "nodes_percent", "seed", "average_jct", "sharing_loss", "excluded_jobs"]
     rows = [
         (reading, name, percent, seed, jct * (1 + seed), loss * (percent < 100), aside)
         for reading in READINGS
