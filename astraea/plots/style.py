@@ -173,11 +173,6 @@ def named(column: str) -> tuple[str, str]:
     return WORDS.get(column, (str(column).replace("_", " ").capitalize(), ""))
 
 
-def with_unit(word: str, unit: str) -> str:
-    """Write a quantity and its unit."""
-    return f"{word} [{unit}]" if unit else word
-
-
 def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
     """Write a quantity and its unit at an axis, and set ticks that a person reads: times in s, min, h, d."""
     word, unit = named(column)
@@ -205,7 +200,7 @@ def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
     elif unit == "share":
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g}"))
     unit = "%" if unit == "share" else unit
-    axis.set_label_text(with_unit(word, unit))
+    axis.set_label_text(f"{word} [{unit}]" if unit else word)
     if log:
         announce_log(axis)
 
@@ -249,7 +244,7 @@ def name_ticks(ax: Axes, column: str, values: Sequence[Any]) -> None:
     if slanted:
         for label in ax.get_xticklabels():
             label.set(rotation=35, ha="right", rotation_mode="anchor")
-    ax.set_xlabel(with_unit(word, unit))
+    ax.set_xlabel(f"{word} [{unit}]" if unit else word)
 
 
 def quick(fig: Figure, **places: float) -> None:
