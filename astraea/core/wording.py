@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from html import escape
 from typing import Any, Final
 
 from astraea.core import metrics
@@ -41,17 +40,13 @@ def counted(number: int, word: str) -> str:
 
 def duration_text(seconds: float) -> str:
     """Return a time in the largest unit that is not longer than it: 90 -> ``1.5 min``."""
-    unit = _largest(abs(seconds), 1)
+    unit = unit_for(abs(seconds), 1)
     return f"{seconds / SECONDS[unit]:.3g} {unit}"
 
 
-def unit_for(longest: float) -> str:
-    """Return a common unit for several times, given the longest [s]: the largest unit that fits into it twice."""
-    return _largest(longest, 2)
-
-
-def _largest(seconds: float, times: int) -> str:
-    return next((unit for unit in ("d", "h", "min") if seconds >= times * SECONDS[unit]), "s")
+def unit_for(longest: float, times: int = 2) -> str:
+    """Return a common unit for several times, given the longest [s]: the largest that fits into it so many times."""
+    return next((unit for unit in ("d", "h", "min") if longest >= times * SECONDS[unit]), "s")
 
 
 def labels_text(labels: Mapping[str, str]) -> str:
@@ -63,24 +58,10 @@ def labels_text(labels: Mapping[str, str]) -> str:
 class Summary(dict[str, Any]):
     """Figures of a run by name, in s, GPU-s and shares; it prints as a table with readable units."""
 
-    def rows(self) -> list[tuple[str, str, str]]:
-        """Return name, value and unit of each figure, as text."""
-        return [_row(key, value) for key, value in self.items()]
-
-    def __str__(self) -> str:
-        rows = self.rows()
+    def __repr__(self) -> str:
+        rows = [_row(key, value) for key, value in self.items()]
         name, value = (max(len(row[k]) for row in rows) for k in (0, 1))
         return "\n".join(f"{row[0]:<{name}}  {row[1]:>{value}}  {row[2]}".rstrip() for row in rows)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        cells = "".join(
-            f'<tr><td style="text-align: left">{escape(name)}</td><td>{escape(value)}</td>'
-            f'<td style="text-align: left">{escape(unit)}</td></tr>'
-            for name, value, unit in self.rows()
-        )
-        return f"<table>{cells}</table>"
 
 
 def _row(key: str, value: Any) -> tuple[str, str, str]:

@@ -17,9 +17,6 @@ from astraea.core.frozen import read_only
 ESTIMATORS: Final = ("oracle", "noisy", "history", "gradient-boosting", "constant")
 """All estimators, the best informed first; `estimators` explains them."""
 
-MAX_ERROR: Final = 10.0
-"""Largest error rate of `noisy`, 1000 %."""
-
 LOW, HIGH = 0.1, 0.9
 """The quantiles that, with the median, make an estimate."""
 
@@ -65,6 +62,6 @@ class Estimates:
 def check(name: str, error: float) -> None:
     """Raise `InputError` for an unknown estimator, or an error rate that it cannot have."""
     one_of(name, ESTIMATORS, "estimator")
-    number(error, "estimate_error", least=0, most=MAX_ERROR, expected=f"a number from 0 to {MAX_ERROR:g} (1 is 100 %)")
+    number(error, "estimate_error", least=0, most=10, expected="a number from 0 to 10 (1 is 100 %)")
     if error != 0 and name != "noisy":
         raise InputError(f"estimate_error is for the estimator noisy only and must be 0 with {name}, got {error!r}")

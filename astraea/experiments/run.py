@@ -47,7 +47,7 @@ class Run:
     seed: int = 0
     settings: Settings = field(default_factory=Settings)
     kept: Kept | None = None
-    module: ClassVar[str] = simulated.__module__
+    function: ClassVar[Callable[..., Value]] = staticmethod(simulated)
 
     def __post_init__(self) -> None:
         if isinstance(self.policy, str):
@@ -135,11 +135,6 @@ class Call:
     kept: Kept | None = None  #: as in `Run`
     learns: ClassVar[bool] = False
     shared: ClassVar[Hashable] = None
-
-    @property
-    def module(self) -> str:
-        """Module of the function."""
-        return self.function.__module__
 
     @property
     def key(self) -> str:

@@ -41,7 +41,7 @@ def work() -> dict[str, Work]:
     for grid in GRIDS.values():
         for run in grid("venus", "small").runs:
             if isinstance(run, Call):
-                name = f"{run.module}.{run.function.__name__}"
+                name = f"{run.function.__module__}.{run.function.__name__}"
                 if name not in found or run.expected < found[name].expected:
                     found[name] = run
     return found
