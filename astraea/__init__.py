@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from astraea.cluster.policy import policy
     from astraea.cluster.settings import Settings
     from astraea.cluster.simulate import simulate
-    from astraea.core.metrics import summary
+    from astraea.core.wording import summary
     from astraea.experiments.grid import grid, run_grid
     from astraea.experiments.parallel import computing
     from astraea.experiments.run import Run
@@ -95,7 +95,7 @@ _PLACES: Final = {
     "read_trace": "traces.readers",
     "run_grid": "experiments.grid",
     "simulate": "cluster.simulate",
-    "summary": "core.metrics",
+    "summary": "core.wording",
     "synthesize": "traces.synthetic",
 }
 

@@ -37,8 +37,7 @@ from astraea.audit.recorded import Log
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.rules import Rules
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.text import counted
-from astraea.core.units import duration_text
+from astraea.core.wording import counted, duration_text
 from astraea.traces.trace import Trace
 
 

@@ -13,7 +13,7 @@ from astraea.audit.audit import NAMELESS, Audit
 from astraea.audit.sections import Part, section, table_of, time_by_cause
 from astraea.core.checks import is_number, number
 from astraea.core.errors import InputError
-from astraea.core.units import SECONDS, duration_text, unit_for
+from astraea.core.wording import SECONDS, duration_text, unit_for
 from astraea.traces.readers.table import read_json
 
 NOTED: Final = 3

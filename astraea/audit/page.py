@@ -23,8 +23,8 @@ from astraea.audit.recorded import NOTICED
 from astraea.audit.scenarios import AS_IT_WAS, FEW
 from astraea.audit.sections import label_of, section
 from astraea.core.result import provenance
-from astraea.core.text import counted, labels_text
-from astraea.core.units import HOUR, duration_text
+from astraea.core.units import HOUR
+from astraea.core.wording import counted, duration_text, labels_text
 
 FAR: Final = 0.25
 """If the replayed average wait differs from the log by more than this part, no scheduler is recommended."""

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 
-from astraea.core.units import SECONDS, unit_for
+from astraea.core.wording import SECONDS, unit_for
 from astraea.plots import charts
 
 WIDTH: Final = 5.4

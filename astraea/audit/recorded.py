@@ -15,7 +15,7 @@ from astraea.cluster.observed import recorded_runs
 from astraea.cluster.rules import Rules
 from astraea.cluster.site import Node, Site
 from astraea.core.arrays import BoolArray, FloatArray, IntArray
-from astraea.core.text import counted
+from astraea.core.wording import counted
 from astraea.forecast.moment import still_waiting
 from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace

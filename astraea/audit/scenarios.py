@@ -14,7 +14,8 @@ from astraea.audit.recorded import NOTICED
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.metrics import average_jct, has_sharing_loss, sharing_loss
 from astraea.core.result import Result
-from astraea.core.units import DAY, HOUR, MINUTE, duration_text
+from astraea.core.units import DAY, HOUR, MINUTE
+from astraea.core.wording import duration_text
 from astraea.traces.trace import Trace
 
 SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128)

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from astraea.audit import causes, pictures
 from astraea.audit.audit import Audit
 from astraea.core.metrics import SHARING_LOSS
-from astraea.core.text import counted
-from astraea.core.units import HOUR, SECONDS, unit_for
+from astraea.core.units import HOUR
+from astraea.core.wording import SECONDS, counted, unit_for
 from astraea.plots import charts
 from astraea.traces.trace import Trace
 

@@ -10,7 +10,7 @@ import pandas as pd
 from astraea.audit.sections import Part, section, table_of
 from astraea.cluster.policy import Policy
 from astraea.cluster.site import Site
-from astraea.core.text import counted
+from astraea.core.wording import counted
 
 MODELLED: Final = (
     "PriorityType", "PriorityDecayHalfLife", "PriorityCalcPeriod", "PriorityMaxAge", "PriorityFavorSmall",

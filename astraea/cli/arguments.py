@@ -163,7 +163,7 @@ def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
                      help="of the policy or the simulation (see: astraea policies); may be repeated"),
         click.option("--estimator", metavar="NAME",
                      help="source of running times for a policy that needs them: "
-                     "{astraea.estimation.estimators:ESTIMATORS} (default oracle)"),
+                     "{astraea.estimation.estimates:ESTIMATORS} (default oracle)"),
         click.option("--estimate-error", type=value, metavar="X", help="error of the estimator noisy; 0.5 is 50 %"),
         click.option(seed, "seeds", type=first_seeds if several else listed(whole_number, False), metavar="N",
                      default="1" if several else "0",

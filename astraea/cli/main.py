@@ -39,7 +39,7 @@ def simulate(for_program: bool, out: Path | None, policies: list[str], nodes: li
     from astraea.cli.tables import run_summary, summary_text, write_tables
     from astraea.cluster.cluster import Cluster
     from astraea.cluster.observed import observed
-    from astraea.cluster.simulation import simulated
+    from astraea.cluster.simulate import simulate as run_one
     from astraea.traces.named import named_trace
 
     with nullcontext() if out is None else publishing(out) as folder:
@@ -51,7 +51,7 @@ def simulate(for_program: bool, out: Path | None, policies: list[str], nodes: li
         else:
             (run,) = args.runs(policies, nodes, gpus_per_node, seeds, param, estimator, estimate_error, **reading)
             trace = run.trace
-            result = simulated(trace, run.cluster, run.policy, run.seed, run.settings)
+            result = run_one(trace, run.cluster, run.policy, run.seed, settings=run.settings)
         if folder is not None:
             write_tables(result, trace, folder)
     figures = run_summary(result, trace)

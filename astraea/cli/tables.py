@@ -10,14 +10,14 @@ from typing import Any, Final
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
-from astraea.core.metrics import Summary, summary, tenant_windows
+from astraea.core.metrics import summary, tenant_windows
 from astraea.core.result import JOB_COLUMNS, Result
-from astraea.core.text import counted
 from astraea.core.units import HOUR
+from astraea.core.wording import Summary, counted
 from astraea.traces.trace import Trace
 
 ROWS: Final = (
-    "set_aside_gpu_time", "average_jct", "median_jct", "average_slowdown", "sharing_loss", "tenant_sharing_loss",
+    "excluded_gpu_time", "average_jct", "median_jct", "average_slowdown", "sharing_loss", "tenant_sharing_loss",
     "makespan", "utilization", "overhead_share", "seconds",
 )  # fmt: skip
 """Figures of the summary that are printed after the number of jobs."""
@@ -40,7 +40,7 @@ def run_summary(result: Result, trace: Trace) -> dict[str, Any]:
         "trace": trace.name,
         **summary(result),
         "excluded_by_reader": len(trace.excluded_jobs),
-        "excluded_jobs": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
+        "excluded_reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
         "seconds": result.seconds,
     }
     return {name: None if isinstance(x, float) and math.isnan(x) else x for name, x in figures.items()}
@@ -50,8 +50,8 @@ def summary_text(figures: dict[str, Any], result: Result, trace: Trace) -> str:
     """Write the summary as a table."""
     about = result.provenance
     counted = Summary(
-        {"jobs": figures["jobs"], "excluded": figures["set_aside_jobs"] + figures["excluded_by_reader"]}
-        | {f"  {reason}": number for reason, number in figures["excluded_jobs"].items()}
+        {"jobs": figures["jobs"], "excluded": figures["excluded_jobs"] + figures["excluded_by_reader"]}
+        | {f"  {reason}": number for reason, number in figures["excluded_reasons"].items()}
         | {key: figures[key] for key in ROWS}
     )
     return f"{trace.name} on {about['nodes']} x {about['gpus_per_node']} GPUs under {about['policy']}\n{counted}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from astraea.cluster.engine.placement import PLACEMENTS
 from astraea.core.checks import number, one_of
 from astraea.core.errors import InputError
+from astraea.estimation.estimates import check
 
 
 @dataclass(frozen=True)
@@ -52,3 +53,4 @@ class Settings:
         for name in ("list_removal_flaw", "whole_rounds"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be true or false, got {getattr(self, name)!r}")
+        check(self.estimator, self.estimate_error)

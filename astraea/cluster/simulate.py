@@ -9,6 +9,7 @@ from astraea.cluster.rules import Rules
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import simulated
 from astraea.core.result import Result
+from astraea.estimation.estimators import estimate
 from astraea.traces.trace import Trace
 
 
@@ -49,4 +50,4 @@ def simulate(
         If the policy breaks a rule: it grants GPUs that are not free or a job twice, or leaves jobs waiting forever.
     """
     chosen = get_policy(policy) if isinstance(policy, str) else policy
-    return simulated(trace, cluster, chosen, seed, settings, keep_log=keep_log, rules=rules)
+    return simulated(trace, cluster, chosen, seed, settings, estimate, keep_log=keep_log, rules=rules)

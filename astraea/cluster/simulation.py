@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -24,8 +25,11 @@ from astraea.core.errors import InputError, PolicyError
 from astraea.core.fingerprint import plain
 from astraea.core.result import Result, provenance
 from astraea.core.user_functions import current
-from astraea.estimation import estimators
+from astraea.estimation.estimates import Estimates
 from astraea.traces.trace import Trace
+
+Estimator = Callable[[Trace, str, float, int], Estimates]
+"""Estimates of a trace's jobs by an estimator's name, its error and a seed: `estimators.estimate`."""
 
 
 def simulated(
@@ -34,16 +38,17 @@ def simulated(
     policy: Policy,
     seed: int = 0,
     settings: Settings | None = None,
+    estimator: Estimator | None = None,
     *,
     keep_log: bool = False,
     rules: Rules | None = None,
 ) -> Result:
     """Run a trace on a cluster under a policy; arguments and errors as in `simulate.simulate`.
 
-    Separate from the names of schedulers, so that a cached result depends on one scheduler and not on all.
+    Separate from the names of schedulers, so that a cached result depends on one scheduler and not on all. It depends
+    on the code of estimators only under a policy that needs estimates, which `estimator` then makes.
     """
     settings = Settings() if settings is None else settings
-    estimators.check(settings.estimator, settings.estimate_error)
     seed = whole_number(seed, "seed", most=2**63 - 1, expected="a whole number of at least 0")
     settings = replace(settings, interval=policy.parameters.get("interval", settings.interval))
     lease_rounds = rounds_of_lease(policy, settings)
@@ -55,9 +60,10 @@ def simulated(
     runnable, excluded_jobs = split_off_impossible(trace, cluster, policy.largest(policy.parameters), rules)
     rows = np.flatnonzero(~np.isin(trace.job_id, excluded_jobs["job_id"]))
 
-    estimate = {}
+    estimate, found = {}, None
     if policy.needs_estimates:
-        found = estimators.estimate(trace, settings.estimator, settings.estimate_error, seed)
+        assert estimator is not None
+        found = estimator(trace, settings.estimator, settings.estimate_error, int(seed))
         estimate["estimate"] = (found.median[rows], found.spread_below[rows], found.spread_above[rows])
     revisit = policy.revisit(policy.parameters)
     if settings.placement == "strict":  # a grant that does not fit leaves GPUs free: the next decision may differ
@@ -103,7 +109,7 @@ def simulated(
         timeline=timeline_table(runnable, view, private),
         grants=log[0],
         placements=log[1],
-        provenance=origin(trace, cluster, policy, settings, seed, rules),
+        provenance=origin(trace, cluster, policy, settings, int(seed), rules, found, estimator),
         seconds=seconds,
     )
 
@@ -171,8 +177,9 @@ def split_off_impossible(
 
 
 def origin(
-    trace: Trace, cluster: Cluster, policy: Policy, settings: Settings, seed: int, rules: Rules | None
-) -> dict[str, Any]:
+    trace: Trace, cluster: Cluster, policy: Policy, settings: Settings, seed: int, rules: Rules | None,
+    estimates: Estimates | None, estimator: Estimator | None,
+) -> dict[str, Any]:  # fmt: skip
     """Return the inputs of a simulation, and the software that computed it."""
     inputs = {
         "trace": trace.name,
@@ -185,7 +192,8 @@ def origin(
         "parameters": policy.as_text,
         **{f.name: getattr(settings, f.name) for f in fields(settings)},
         "seed": seed,
-        **(estimators.identity(trace, settings.estimator) if policy.needs_estimates else {}),
+        **({} if estimates is None else estimates.learned),
     }
-    ours = source.of_modules((__name__, plain(policy.select).__module__))
+    functions = (origin, policy.select, *(() if estimator is None or estimates is None else (estimator,)))
+    ours = source.of_modules(plain(function).__module__ for function in functions)
     return provenance(inputs, "numpy", "numba", "pandas", source=ours.digest)

@@ -12,7 +12,7 @@ import numpy as np
 
 from astraea.cluster.site import Site
 from astraea.cluster.site_jobs import Jobs
-from astraea.core.text import counted
+from astraea.core.wording import counted
 from astraea.traces.slurm_conf import ROOT, Association, Fields
 from astraea.traces.slurm_words import resources
 

@@ -14,7 +14,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.site import Site
 from astraea.cluster.site_jobs import Jobs
 from astraea.core.arrays import BoolArray, IntArray
-from astraea.core.text import counted
+from astraea.core.wording import counted
 from astraea.traces.slurm_words import GPU, hosts_of
 
 

@@ -16,7 +16,7 @@ from astraea.cluster.site_accounts import caps, tree
 from astraea.cluster.site_jobs import Jobs
 from astraea.cluster.site_places import places
 from astraea.core.arrays import FloatArray
-from astraea.core.text import counted
+from astraea.core.wording import counted
 from astraea.traces.slurm_words import resources
 from astraea.traces.trace import Trace
 

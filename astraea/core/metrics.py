@@ -6,8 +6,6 @@ undefined: it is NaN, excluded from shares, and counted (`undefined_jobs`).
 
 from __future__ import annotations
 
-import math
-from html import escape
 from typing import Any, Final
 
 import numpy as np
@@ -22,27 +20,6 @@ SHARING_LOSS: Final = 0.95
 
 SLACK: Final = 1e-9
 """A tenant has sharing loss when rho_tenant is below 1 by more than this."""
-
-FIGURES: Final = {
-    "policy": ("scheduler", ""),
-    "jobs": ("jobs", ""),
-    "set_aside_jobs": ("jobs set aside", ""),
-    "set_aside_gpu_time": ("GPU-time set aside", "GPU-s"),
-    "average_jct": ("average JCT", "s"),
-    "median_jct": ("median JCT", "s"),
-    "average_slowdown": ("average slowdown", ""),
-    "average_queueing_delay": ("average queueing delay", "s"),
-    "sharing_loss": ("sharing loss", "% of jobs"),
-    "undefined_jobs": ("jobs that are owed nothing", ""),
-    "tenant_sharing_loss": ("tenant sharing loss", "% of tenant-days"),
-    "makespan": ("makespan", "s"),
-    "utilization": ("utilization", "%"),
-    "overhead_share": ("overhead share", "% of the average JCT"),
-    "leases": ("leases", ""),
-    "preemptions": ("preemptions", ""),
-    "seconds": ("simulated in", "s"),
-}
-"""Readable name and unit of each figure of a `summary`; times of an hour and more are printed in hours."""
 
 
 def average_jct(result: Result) -> float:
@@ -107,67 +84,29 @@ def tenant_sharing_loss(result: Result, threshold: float = 1.0, window: float = 
     return float((rho < threshold - SLACK).mean()) if len(rho) else float("nan")
 
 
-class Summary(dict[str, Any]):
-    """Figures of a run by name, in s, GPU-s and shares; it prints as a table with readable units."""
-
-    def rows(self) -> list[tuple[str, str, str]]:
-        """Return name, value and unit of each figure, as text."""
-        return [_row(key, value) for key, value in self.items()]
-
-    def __str__(self) -> str:
-        rows = self.rows()
-        name, value = (max(len(row[k]) for row in rows) for k in (0, 1))
-        return "\n".join(f"{row[0]:<{name}}  {row[1]:>{value}}  {row[2]}".rstrip() for row in rows)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        cells = "".join(
-            f'<tr><td style="text-align: left">{escape(name)}</td><td>{escape(value)}</td>'
-            f'<td style="text-align: left">{escape(unit)}</td></tr>'
-            for name, value, unit in self.rows()
-        )
-        return f"<table>{cells}</table>"
-
-
-def _row(key: str, value: Any) -> tuple[str, str, str]:
-    """Return name, value and unit of a figure, as text."""
-    words, unit = FIGURES.get(key, (key.replace("_", " "), ""))
-    if isinstance(value, int):
-        return words, f"{value:,}", unit
-    if not isinstance(value, float):
-        return words, "-" if value is None else str(value), unit
-    if math.isnan(value):
-        return words, "-", ""
-    if unit in ("s", "GPU-s"):
-        value, unit = (value / HOUR, unit.replace("s", "h")) if value >= HOUR else (value, unit)
-        return words, f"{value:,.{1 if abs(value) >= 100 else 2}f}", unit
-    return (words, f"{100 * value:.2f}", unit) if unit.startswith("%") else (words, f"{value:.3f}", unit)
-
-
-def summary(result: Result) -> Summary:
-    """Return the figures of a run by name: times in s, shares in [0, 1], GPU-time in GPU-s. It prints as a table.
+def summary(result: Result) -> dict[str, Any]:
+    """Return the figures of a run by name: times in s, shares in [0, 1], GPU-time in GPU-s.
 
     `average_slowdown` is the mean of (pending + running) / running over jobs that executed for some time ([Ye2022]
     §6.1.4). `utilization` is GPU-time held over the cluster's GPU-time until the last job ends. `overhead_share` is
     checkpoints and restarts as a share of the average JCT ([Ye2022] §6.4).
     """
-    jobs, aside = result.jobs, result.excluded_jobs
-    return Summary(
-        policy=result.policy,
-        jobs=len(jobs),
-        set_aside_jobs=len(aside),
-        set_aside_gpu_time=float((aside["demand"] * aside["duration"]).sum()),
-        average_jct=average_jct(result),
-        median_jct=float(jobs["jct"].median()),
-        average_slowdown=float(jobs["slowdown"].mean()),
-        average_queueing_delay=float(jobs["queueing_delay"].mean()),
-        sharing_loss=sharing_loss(result),
-        undefined_jobs=int(jobs["rho_job"].isna().sum()),
-        tenant_sharing_loss=tenant_sharing_loss(result),
-        makespan=result.makespan,
-        utilization=float(jobs["attained_service"].sum() / (result.gpus * result.makespan)),
-        overhead_share=float(jobs["overhead"].mean() / jobs["jct"].mean()),
-        leases=int(jobs["leases"].sum()),
-        preemptions=int(jobs["preemptions"].sum()),
-    )
+    jobs, excluded = result.jobs, result.excluded_jobs
+    return {
+        "policy": result.policy,
+        "jobs": len(jobs),
+        "excluded_jobs": len(excluded),
+        "excluded_gpu_time": float((excluded["demand"] * excluded["duration"]).sum()),
+        "average_jct": average_jct(result),
+        "median_jct": float(jobs["jct"].median()),
+        "average_slowdown": float(jobs["slowdown"].mean()),
+        "average_queueing_delay": float(jobs["queueing_delay"].mean()),
+        "sharing_loss": sharing_loss(result),
+        "undefined_jobs": int(jobs["rho_job"].isna().sum()),
+        "tenant_sharing_loss": tenant_sharing_loss(result),
+        "makespan": result.makespan,
+        "utilization": float(jobs["attained_service"].sum() / (result.gpus * result.makespan)),
+        "overhead_share": float(jobs["overhead"].mean() / jobs["jct"].mean()),
+        "leases": int(jobs["leases"].sum()),
+        "preemptions": int(jobs["preemptions"].sum()),
+    }

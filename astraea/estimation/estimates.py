@@ -1,16 +1,21 @@
-"""Estimates of running times: one distribution per job."""
+"""Estimates of running times: one distribution per job, and the names of the estimators that make them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from astraea.core.arrays import FloatArray
+from astraea.core.checks import number, one_of
 from astraea.core.errors import InputError
 from astraea.core.frozen import read_only
+
+ESTIMATORS: Final = ("oracle", "noisy", "history", "gradient-boosting", "constant")
+"""All estimators, the best informed first; `estimators` explains them."""
 
 LOW, HIGH = 0.1, 0.9
 """The quantiles that, with the median, make an estimate."""
@@ -31,11 +36,14 @@ class Estimates:
         Median service [s].
     spread_below, spread_above : arrays, shape (n,)
         At least 0; 0 below and above means certainty.
+    learned : mapping of str to str
+        What decided it besides the trace, the estimator and its error and seed: digest and version, for provenance.
     """
 
     median: FloatArray
     spread_below: FloatArray
     spread_above: FloatArray
+    learned: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def through(cls, low: npt.ArrayLike, median: npt.ArrayLike, high: npt.ArrayLike) -> Estimates:
@@ -49,3 +57,11 @@ class Estimates:
             raise InputError(f"the probability of a quantile must be above 0 and below 1, got {p!r}")
         spread = self.spread_below if p < 0.5 else self.spread_above
         return np.asarray(self.median * (p / (1 - p)) ** spread)
+
+
+def check(name: str, error: float) -> None:
+    """Raise `InputError` for an unknown estimator, or an error rate that it cannot have."""
+    one_of(name, ESTIMATORS, "estimator")
+    number(error, "estimate_error", least=0, most=10, expected="a number from 0 to 10 (1 is 100 %)")
+    if error != 0 and name != "noisy":
+        raise InputError(f"estimate_error is for the estimator noisy only and must be 0 with {name}, got {error!r}")

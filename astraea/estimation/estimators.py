@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import version
 from statistics import NormalDist
 from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from astraea.core.checks import number, one_of
 from astraea.core.digest import digest_of
-from astraea.core.errors import InputError, extra
-from astraea.estimation.estimates import HIGH, Estimates
+from astraea.core.errors import extra
+from astraea.estimation.estimates import HIGH, Estimates, check
 from astraea.estimation.models import Constant, GradientBoosting, History
 from astraea.traces.trace import Trace
 
@@ -33,12 +33,6 @@ LEARNED: Final[dict[str, type[Model]]] = {
     "history": History, "gradient-boosting": GradientBoosting, "constant": Constant,
 }  # fmt: skip
 """Estimators that need a history."""
-
-ESTIMATORS: Final = ("oracle", "noisy", *LEARNED)
-"""All estimators, the best informed first."""
-
-MAX_ERROR: Final = 10.0
-"""Largest error rate of `noisy`, 1000 %."""
 
 _STREAM: Final = 7
 """Random stream of the noise, so that it is independent of a synthetic trace with the same seed."""
@@ -64,7 +58,8 @@ def estimate(trace: Trace, name: str = "oracle", error: float = 0.0, seed: int =
         return Estimates(trace.duration, np.zeros(len(trace)), np.zeros(len(trace)))
     past, further = "" if trace.history is None else trace.history.digest, further_digest(trace)
     model = _kept(_fitted, (name, past, further), lambda: LEARNED[name](trace))
-    return _kept(_estimated, (name, trace.digest, further), lambda: model.predict(trace))
+    learned = identity(trace, name)
+    return _kept(_estimated, (name, trace.digest, further), lambda: replace(model.predict(trace), learned=learned))
 
 
 def _kept(store: dict[tuple[Any, ...], T], key: tuple[Any, ...], make: Callable[[], T]) -> T:
@@ -93,14 +88,6 @@ def sigma_of(error: float) -> float:
         from scipy.optimize import brentq
 
     return float(brentq(lambda s: math.exp(s * s / 2) * math.erf(s / math.sqrt(2)) - error, 0.0, 5.0, xtol=1e-15))
-
-
-def check(name: str, error: float) -> None:
-    """Raise `InputError` for an unknown estimator, or an error rate that it cannot have."""
-    one_of(name, ESTIMATORS, "estimator")
-    number(error, "estimate_error", least=0, most=MAX_ERROR, expected=f"a number from 0 to {MAX_ERROR:g} (1 is 100 %)")
-    if error != 0 and name != "noisy":
-        raise InputError(f"estimate_error is for the estimator noisy only and must be 0 with {name}, got {error!r}")
 
 
 def identity(trace: Trace, name: str) -> dict[str, str]:

@@ -105,16 +105,10 @@ class GradientBoosting:
 
     def predict(self, trace: Trace) -> Estimates:
         """Estimate the running times of the jobs of the trace from whose history it learned."""
-        jobs = self._past.present(trace)
-        # all are seen from one moment: jobs that also agree in the rest are estimated once
-        rest = [jobs[c] for c in ("tenant", "user", "demand")] + list(self._times(jobs).values())
-        _, first, alike = np.unique(
-            jobs.groupby(rest, sort=False, dropna=False).ngroup(), return_index=True, return_inverse=True
-        )
-        x = self._features(jobs.iloc[first])
+        x = self._features(self._past.present(trace))
         # separate models may cross: the middle one of three is the median
         found = np.sort([model.predict(x) + self._shift[p] for p, model in self._models.items()], axis=0)
-        return _estimates(*found[:, alike])
+        return _estimates(*found)
 
     def importance(self, trace: Trace, repeats: int = 5) -> pd.DataFrame:
         """Return how much worse the medians of a trace's jobs get when one feature is shuffled, the worst first.
@@ -134,19 +128,14 @@ class GradientBoosting:
         )
         return table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
 
-    def _times(self, jobs: pd.DataFrame) -> dict[str, pd.Series[float]]:
-        """Return hour and weekday of the submission of each job, if dates are known."""
-        if self._past.origin is None:
-            return {}
-        time = self._past.origin + pd.to_timedelta(jobs["submit_time"], unit="s")
-        return {"hour": time.dt.hour.astype(np.float64), "weekday": time.dt.day_of_week.astype(np.float64)}
-
     def _features(self, jobs: pd.DataFrame) -> pd.DataFrame:
         """Return the inputs of the models for each job."""
         past = self._past
         columns: dict[str, Any] = {c: past.number(jobs[c], c) for c in ("tenant", "user")}
         columns["demand"] = jobs["demand"].to_numpy(dtype=np.float64)
-        columns.update(self._times(jobs))
+        if past.origin is not None:
+            time = past.origin + pd.to_timedelta(jobs["submit_time"], unit="s")
+            columns |= {"hour": time.dt.hour.astype(np.float64), "weekday": time.dt.day_of_week.astype(np.float64)}
         for keys in LEVELS[:3]:
             for name, values in past.look(jobs, keys).items():
                 columns[f"{name} of {' and '.join(keys)}"] = values

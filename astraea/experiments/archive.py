@@ -56,16 +56,16 @@ def _tables(result: Result) -> dict[str, pd.DataFrame]:
     return {name: table for name in names if (table := getattr(result, name)) is not None}
 
 
-def pack(value: Value, key: str = "") -> bytes:
-    """Make the archive of a run's output; `key` says which run it is."""
+def pack(value: Value) -> bytes:
+    """Make the archive of a run's output."""
     if isinstance(value, pd.DataFrame):
         tables, provenance, seconds = {"rows": value}, None, 0.0
     else:
         tables, provenance, seconds = _tables(value), value.provenance, value.seconds
     types = {name: {str(c): str(t) for c, t in table.dtypes.items()} for name, table in tables.items()}
     rows = {name: len(table) for name, table in tables.items()}
-    note = {"key": key, "tables": types, "rows": rows, "provenance": provenance}
-    members = {_member(name, c, t): _written(tables[name][c]) for name in types for c, t in types[name].items()}
+    note = {"tables": types, "rows": rows, "provenance": provenance}
+    members = {f"{name}/{c}": _written(tables[name][c]) for name in types for c in types[name]}
     members["result.json"] = json.dumps(note, indent=1).encode()
     members["seconds.json"] = json.dumps(seconds).encode()
     file = io.BytesIO()
@@ -77,27 +77,18 @@ def pack(value: Value, key: str = "") -> bytes:
     return data + hashlib.sha256(data).hexdigest().encode()
 
 
-def unpack(data: bytes, key: str | None = None) -> Value:
-    """Restore what `pack` packed; `InputError` if it is damaged, or belongs to another run than `key`."""
+def unpack(data: bytes) -> Value:
+    """Restore what `pack` packed; `InputError` if it is damaged."""
     if hashlib.sha256(data[:-_DIGEST]).hexdigest().encode() != data[-_DIGEST:]:
         raise InputError("the content does not match its checksum")
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            note = json.loads(archive.read("result.json"))
-            seconds = json.loads(archive.read("seconds.json"))
-            if key is not None and note["key"] != key:
-                raise InputError(f"it holds the result of another run ({note['key'][:16]})")
-            tables = {}
-            for name, types in note["tables"].items():
-                columns = {c: _read(archive.read(_member(name, c, t)), t) for c, t in types.items()}
-                tables[name] = pd.DataFrame(columns, index=range(note["rows"][name]), columns=list(types))
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError) as err:
-        raise InputError(f"not an archive of a result ({type(err).__name__})") from None
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        note = json.loads(archive.read("result.json"))
+        seconds = json.loads(archive.read("seconds.json"))
+        tables = {}
+        for name, types in note["tables"].items():
+            columns = {c: _read(archive.read(f"{name}/{c}"), t) for c, t in types.items()}
+            tables[name] = pd.DataFrame(columns, index=range(note["rows"][name]), columns=list(types))
     return tables["rows"] if "rows" in tables else Result(**tables, provenance=note["provenance"], seconds=seconds)
-
-
-def _member(table: str, column: str, kind: str) -> str:
-    return f"{table}/{column}.{'npy' if kind in _NUMBERS else 'json'}"
 
 
 def _written(column: pd.Series[Any]) -> bytes:

@@ -96,8 +96,9 @@ def stages(missing: Mapping[str, Work]) -> dict[str, list[str]]:
     simulators: dict[str, str] = {}
     policies: dict[tuple[str, str], str] = {}
     for key, run in missing.items():
-        simulators.setdefault(run.module, key)
-        policies.setdefault((run.module, run.policy.name if isinstance(run, Run) else ""), key)
+        module = run.function.__module__
+        simulators.setdefault(module, key)
+        policies.setdefault((module, run.policy.name if isinstance(run, Run) else ""), key)
     reach = {module: source.of_module(module).files for module in simulators}
     first = [key for module, key in simulators.items() if not any(reach[module] > other for other in reach.values())]
     second = [key for key in policies.values() if key not in first]
@@ -154,7 +155,7 @@ def _compute(
             else:
                 write_atomically(entry(folder, outcome.key), outcome.data)
                 if take is not None:
-                    take(outcome.key, unpack(outcome.data, outcome.key))
+                    take(outcome.key, unpack(outcome.data))
             bar.update()
     if failures:
         order = list(asked)
@@ -184,7 +185,7 @@ def compute(key: str, keep: Keep | None, function: Callable[..., Value], *parts:
         policy = next((part for part in arguments if isinstance(part, Policy)), None)
         files = keys.reached(function, policy).files
         source.refuse_changes(files)
-        data = pack(reduced(function(*arguments), keep), key)
+        data = pack(reduced(function(*arguments), keep))
         source.refuse_changes(files)
         return Outcome(key, data, keys.code(function, policy))
     except Exception as err:
@@ -209,7 +210,7 @@ def read_entry(folder: Path, key: str) -> Value | None:
     """Read a cached result; a damaged one is reported on the standard error stream and removed."""
     path = entry(folder, key)
     try:
-        return unpack(path.read_bytes(), key)
+        return unpack(path.read_bytes())
     except FileNotFoundError:
         return None
     except OSError as err:

@@ -18,7 +18,6 @@ from astraea.cluster.simulation import split_off_impossible
 from astraea.core.errors import InputError
 from astraea.core.metrics import summary
 from astraea.core.result import Result
-from astraea.estimation import estimators
 from astraea.experiments.archive import Value
 from astraea.experiments.cache import measured
 from astraea.experiments.run import Run, Work
@@ -102,8 +101,6 @@ def grid(
         for policy in chosen
         for point in points({k: v for k, v in given.items() if k in of_settings or k in policy.parameters})
     ]
-    for _, settings in variants:
-        estimators.check(settings.estimator, settings.estimate_error)
     least = min((policy.largest(policy.parameters) for policy, _ in variants), default=1.0)
     runs = []
     for trace, cluster, (policy, settings), seed in itertools.product(traces, clusters, variants, seeds):

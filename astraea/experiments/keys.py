@@ -17,6 +17,7 @@ from astraea.cluster.policy import Policy
 from astraea.core import source
 from astraea.core.fingerprint import fingerprint, plain, version
 from astraea.core.user_functions import current
+from astraea.estimation.estimators import estimate
 from astraea.experiments.archive import reduced
 
 COMPUTING: Final = ("highspy", "numba", "numpy", "pandas", "scipy", "sklearn")
@@ -54,7 +55,8 @@ def reached(function: Callable[..., Any], policy: Policy | None = None) -> sourc
 
 
 def _functions_of(policy: Policy) -> tuple[Callable[..., Any], ...]:
-    return policy.select, policy.estimates, policy.revisit, policy.synchronous, policy.largest
+    own = policy.select, policy.estimates, policy.revisit, policy.synchronous, policy.largest
+    return (*own, estimate) if policy.needs_estimates else own
 
 
 def sendable(policy: Policy) -> Policy | Named:

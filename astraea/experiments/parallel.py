@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, ClassVar, Final, Literal, TypeVar, get_args
 
 import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -24,19 +24,6 @@ DASK_TIMEOUT: Final = 8
 warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor", UserWarning)
 
 T = TypeVar("T")
-
-
-class Place(NamedTuple):
-    """The place where calls are computed; results do not depend on it."""
-
-    jobs: int | None = None
-    backend: Backend = "loky"
-    scheduler: str | None = None
-
-    @property
-    def processes(self) -> int:
-        """Number of processes on this machine."""
-        return self.jobs or int(joblib.cpu_count())
 
 
 class computing:
@@ -57,7 +44,7 @@ class computing:
         For an invalid number of processes, backend or scheduler.
     """
 
-    place = Place()
+    place: ClassVar[computing]
 
     def __init__(self, jobs: int | None = None, backend: Backend = "loky", scheduler: str | None = None) -> None:
         jobs = jobs if jobs is None else whole_number(jobs, "jobs", 1)
@@ -66,14 +53,19 @@ class computing:
             raise InputError("the backend dask needs the address of a scheduler, tcp://host:port")
         if backend != "dask" and scheduler:
             raise InputError(f"scheduler is for the backend dask only, got {scheduler!r} with {backend}")
-        self.before = computing.place
-        computing.place = Place(jobs, backend, scheduler or None)
+        self.processes = jobs or int(joblib.cpu_count())
+        self.backend, self.scheduler = backend, scheduler
+        self.before = getattr(computing, "place", self)
+        computing.place = self
 
-    def __enter__(self) -> Place:
-        return computing.place
+    def __enter__(self) -> computing:
+        return self
 
     def __exit__(self, *_: object) -> None:
         computing.place = self.before
+
+
+computing()
 
 
 def parallel_stream(

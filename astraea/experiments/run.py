@@ -18,7 +18,7 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import simulated
 from astraea.core.checks import whole_number
 from astraea.core.fingerprint import fingerprint
-from astraea.estimation.estimators import LEARNED, check, identity
+from astraea.estimation.estimators import LEARNED, estimate, identity
 from astraea.experiments import keys
 from astraea.experiments.archive import Keep, Value
 from astraea.traces.trace import Trace
@@ -47,13 +47,12 @@ class Run:
     seed: int = 0
     settings: Settings = field(default_factory=Settings)
     keep: Keep | None = None
-    module: ClassVar[str] = simulated.__module__
+    function: ClassVar[Callable[..., Value]] = staticmethod(simulated)
 
     def __post_init__(self) -> None:
         if isinstance(self.policy, str):
             object.__setattr__(self, "policy", get_policy(self.policy))
         object.__setattr__(self, "seed", whole_number(self.seed, "seed"))
-        check(self.settings.estimator, self.settings.estimate_error)
 
     @property
     def key(self) -> str:
@@ -89,7 +88,8 @@ class Run:
     @property
     def call(self) -> tuple[Any, ...]:
         """The function that computes its result, and the arguments; a policy of the package by name (`Named`)."""
-        return simulated, self.trace, self.cluster, keys.sendable(self.policy), self.seed, self.settings
+        estimator = estimate if self.policy.needs_estimates else None
+        return simulated, self.trace, self.cluster, keys.sendable(self.policy), self.seed, self.settings, estimator
 
     @property
     def large(self) -> tuple[Any, ...]:
@@ -135,11 +135,6 @@ class Call:
     keep: Keep | None = None  #: as in `Run`
     learns: ClassVar[bool] = False
     shared: ClassVar[Hashable] = None
-
-    @property
-    def module(self) -> str:
-        """Module of the function."""
-        return self.function.__module__
 
     @property
     def key(self) -> str:

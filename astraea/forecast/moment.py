@@ -18,7 +18,8 @@ from astraea.cluster.site import Site
 from astraea.cluster.site_rules import rules
 from astraea.core.errors import InputError
 from astraea.core.text import printable
-from astraea.core.units import DAY, MINUTE, SECONDS
+from astraea.core.units import DAY, MINUTE
+from astraea.core.wording import SECONDS
 from astraea.traces.columns import MAX_DEMAND
 from astraea.traces.readers.slurm import WAITS
 from astraea.traces.slurm_conf import seconds as slurm_seconds

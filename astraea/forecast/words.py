@@ -7,8 +7,8 @@ from typing import Final
 
 import pandas as pd
 
-from astraea.core.text import counted, escaped
-from astraea.core.units import duration_text
+from astraea.core.text import escaped
+from astraea.core.wording import counted, duration_text
 from astraea.forecast.moment import Moment, clock
 from astraea.forecast.start import PROMISE, Forecast
 

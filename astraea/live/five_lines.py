@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from astraea.core.text import counted, escaped
+from astraea.core.text import escaped
 from astraea.core.units import HOUR
+from astraea.core.wording import counted
 from astraea.live.changes import LATER
 from astraea.live.explain import Explanation
 from astraea.live.state import Balance

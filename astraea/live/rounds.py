@@ -27,8 +27,8 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 from astraea.cluster.engine.state import PENDING, RUNNING
-from astraea.core.text import counted
 from astraea.core.units import DAY
+from astraea.core.wording import counted
 from astraea.live.answers import FINISHED, ON_GPUS, Job
 from astraea.live.changes import LATER, Changes
 from astraea.live.partition import ACCOUNTING, Partition, Places, Snapshot, is_deferred

@@ -14,8 +14,9 @@ from typing import Any, Final, NamedTuple
 
 from astraea.cluster.engine.state import PENDING
 from astraea.core.errors import InputError
-from astraea.core.text import labels_text, printable
+from astraea.core.text import printable
 from astraea.core.units import HOUR
+from astraea.core.wording import labels_text
 from astraea.live.accounts import Accounts
 from astraea.live.config import Config
 from astraea.live.ledger import counts, open_to_read, read_state

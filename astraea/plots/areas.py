@@ -75,8 +75,8 @@ def heatmap(
     """One coloured cell for each `x` and `y`, grey where there is no value.
 
     The colour is neutral at 1 and full `spread` away from it, or, of a part of 1, dark at 0. Values more than a quarter
-    of `spread` below 1 are hatched. Whole numbers along `x`
-    have a column each, also those that do not occur, and at most ten labels.
+    of `spread` below 1 are hatched. Whole numbers along `x` have a column each, also those that do not occur, and at
+    most ten labels.
     """
     import seaborn as sns  # takes a second to import, and only this figure needs it
 

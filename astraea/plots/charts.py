@@ -1,6 +1,6 @@
 """One function per kind of chart, from a tidy table to Axes, and `save` for the picture with its table.
 
-`ecdf`, `mean_interval` and `box_stats` reduce many jobs to the few numbers that are drawn.
+`ecdf` and `mean_interval` reduce many jobs to the few numbers that are drawn.
 
 >>> points = ecdf(jobs, "rho_job", by="scheduler", at=[0.95])                                   # doctest: +SKIP
 >>> fig, ax = panels()                                                                          # doctest: +SKIP
@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
 from astraea.plots.areas import gantt, heatmap
-from astraea.plots.dots import ENOUGH, PUBLISHED, SEED, by_scheduler, dodged, error, name_rows, seed_means
+from astraea.plots.dots import ENOUGH, PUBLISHED, SEED, by_scheduler, dodged, name_rows, seed_means
 from astraea.plots.files import save, save_table
-from astraea.plots.statistics import box_stats, corners, ecdf, mean_interval
+from astraea.plots.statistics import ecdf, mean_interval
 from astraea.plots.style import (
     Look,
     announce_log,
@@ -40,9 +39,9 @@ from astraea.plots.style import (
 )
 
 __all__ = [
-    "PUBLISHED", "announce_log", "bars", "box_stats", "boxes", "by_scheduler", "cdf", "corners", "dodged", "ecdf",
-    "footnote", "gantt", "heatmap", "legend", "lines", "look", "mark_line", "mean_interval", "name_rows", "name_values",
-    "named_line", "ordered", "panels", "save", "save_table", "stacked", "style", "timeseries", "title", "titles",
+    "PUBLISHED", "bars", "by_scheduler", "cdf", "dodged", "ecdf", "footnote", "gantt", "heatmap", "legend", "lines",
+    "look", "mark_line", "mean_interval", "name_rows", "name_values", "named_line", "ordered", "panels", "save",
+    "save_table", "style", "timeseries", "title", "titles",
 ]  # fmt: skip
 
 
@@ -124,27 +123,15 @@ def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> None:
             here = look(name)
             ax.bar(k, row["mean"], 0.72, color=here.color, hatch=here.hatch, edgecolor="white", linewidth=0)
             if row["n"] >= ENOUGH:
+                halves = [[row["mean"] - row["low"]], [row["high"] - row["mean"]]]
                 for color, width in (("white", 3.0), ("#222222", 0.9)):  # also on a dark bar
-                    ax.errorbar(k, row["mean"], error(row), color=color, capsize=2.5, elinewidth=width)
+                    ax.errorbar(k, row["mean"], halves, color=color, capsize=2.5, elinewidth=width)
             elif len(rows := frame.loc[frame[x] == name, y]) > 1:
                 ax.plot([k] * len(rows), rows, **SEED, color="#222222", markeredgecolor="white", markeredgewidth=0.4)
-        _name_positions(ax, x, y, list(table.index))
-
-
-def boxes(table: pd.DataFrame, value: str, by: str, ax: Axes, *, scheduler: str) -> None:
-    """Draw boxes of one scheduler from a table of `box_stats`, one per class; whiskers: 5 % to 95 % quantile."""
-    rows = [part.iloc[0] for _, part in _classes(table, by)]
-    names = {"whislo": "low", "q1": "q1", "med": "median", "q3": "q3", "whishi": "high"}
-    figures = [{k: float(row[c]) for k, c in names.items()} for row in rows]
-    with style():
-        drawn = ax.bxp(figures, positions=range(len(rows)), widths=0.62, showfliers=False, patch_artist=True,
-                       medianprops={"color": "#111111", "linewidth": 1.4}, manage_ticks=False)  # fmt: skip
-        for box in drawn["boxes"]:
-            box.set(facecolor=look(scheduler).color, alpha=0.75, linewidth=0.6)
-        for line in (*drawn["whiskers"], *drawn["caps"]):
-            line.set(linewidth=0.8, color="#444444")
-        _name_positions(ax, by, value, [row[by] for row in rows])
-        ax.set_xlabel("")
+        name_ticks(ax, x, list(table.index))
+        ax.tick_params(axis="x", length=0)
+        ax.grid(visible=False, axis="x")
+        name_axis(ax.yaxis, y)
 
 
 def timeseries(frame: pd.DataFrame, y: str, by: str, ax: Axes) -> None:
@@ -158,19 +145,6 @@ def timeseries(frame: pd.DataFrame, y: str, by: str, ax: Axes) -> None:
         name_axis(ax.yaxis, y)
 
 
-def stacked(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes) -> None:
-    """Draw bars of shares that add up: `y` for each `x`, split by a class; `x` in the order of the table."""
-    table = frame.pivot_table(index=x, columns=by, values=y, aggfunc="sum", sort=False).fillna(0.0)
-    bottom = np.zeros(len(table))
-    with style():
-        for k, name in enumerate(ordered(table.columns)):
-            here = look(name, k)
-            ax.bar(range(len(table)), table[name], 0.75, bottom, label=here.label, color=here.color, hatch=here.hatch,
-                   edgecolor="white", linewidth=0.5)  # fmt: skip
-            bottom += table[name].to_numpy()
-        _name_positions(ax, x, y, list(table.index))
-
-
 def _classes(frame: pd.DataFrame, by: str) -> list[tuple[Any, pd.DataFrame]]:
     return [(name, frame[frame[by] == name]) for name in ordered(frame[by])]
 
@@ -179,11 +153,3 @@ def _line(here: Look, thin: float = 1.0) -> dict[str, Any]:
     width = thin * here.width
     return {"label": here.label, "color": here.color, "linestyle": here.line, "linewidth": width,
             "zorder": LINE_LEVEL - width / 100}  # fmt: skip
-
-
-def _name_positions(ax: Axes, x: str, y: str, names: list[Any]) -> None:
-    """Label classes side by side, and the quantity shown of them."""
-    name_ticks(ax, x, names)
-    ax.tick_params(axis="x", length=0)
-    ax.grid(visible=False, axis="x")
-    name_axis(ax.yaxis, y)

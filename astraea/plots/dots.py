@@ -35,11 +35,6 @@ def seed_means(frame: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
     return table.assign(**{c: table[c].clip(low, high).where(table["n"] >= ENOUGH) for c in ("low", "high")})
 
 
-def error(row: Any) -> list[list[float]] | None:
-    """Return the lengths of both halves of an error bar from a row of `seed_means`, or None without an interval."""
-    return [[row["mean"] - row["low"]], [row["high"] - row["mean"]]] if math.isfinite(row["high"]) else None
-
-
 def by_scheduler(
     frame: pd.DataFrame, value: str, ax: Axes, *, published: Mapping[str, float] | None = None,
     names: Sequence[str] | None = None, log: bool = False, end: float = math.inf,

@@ -22,7 +22,8 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from astraea.core.units import DAY, HOUR, MINUTE, SECONDS, duration_text, unit_for
+from astraea.core.units import DAY, HOUR, MINUTE
+from astraea.core.wording import SECONDS, duration_text, unit_for
 
 
 class Look(NamedTuple):
@@ -186,11 +187,6 @@ def named(column: str) -> tuple[str, str]:
     return WORDS.get(column, (str(column).replace("_", " ").capitalize(), ""))
 
 
-def with_unit(word: str, unit: str) -> str:
-    """Write a quantity and its unit."""
-    return f"{word} [{unit}]" if unit else word
-
-
 def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
     """Write a quantity and its unit at an axis, and set ticks that a person reads: times in s, min, h, d."""
     word, unit = named(column)
@@ -218,7 +214,7 @@ def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
     elif unit == "share":
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g}"))
     unit = "%" if unit == "share" else unit
-    axis.set_label_text(with_unit(word, unit))
+    axis.set_label_text(f"{word} [{unit}]" if unit else word)
     if log:
         announce_log(axis)
 
@@ -262,7 +258,7 @@ def name_ticks(ax: Axes, column: str, values: Sequence[Any]) -> None:
     if slanted:
         for label in ax.get_xticklabels():
             label.set(rotation=35, ha="right", rotation_mode="anchor")
-    ax.set_xlabel(with_unit(word, unit))
+    ax.set_xlabel(f"{word} [{unit}]" if unit else word)
 
 
 def quick(fig: Figure, **places: float) -> Figure:

@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from astraea.core.errors import InputError
-from astraea.core.text import listed
+from astraea.core.wording import listed
 from astraea.traces.named import FETCHED
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT, rules

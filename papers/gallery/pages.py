@@ -14,8 +14,8 @@ import pandas as pd
 
 import astraea
 from astraea.core.files import write_atomically
-from astraea.core.text import listed
 from astraea.core.units import DAY
+from astraea.core.wording import listed
 from astraea.traces.named import FETCHED
 from astraea.traces.sources import SOURCES
 from astraea.traces.synthetic import SYNTHETIC

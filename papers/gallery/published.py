@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from astraea.core.errors import InputError
-from astraea.core.text import listed
+from astraea.core.wording import listed
 from astraea.plots import charts
 from astraea.plots.files import further_forms
 from astraea.plots.style import REFERENCE, style

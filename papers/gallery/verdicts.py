@@ -8,7 +8,7 @@ from typing import Final
 
 import pandas as pd
 
-from astraea.core.text import listed
+from astraea.core.wording import listed
 from astraea.traces.synthetic import SYNTHETIC
 from papers.claims.evaluate import MARKS, READINGS, REPEATED, STATEMENTS, WORDS, counted, in_full, in_words, read_claims
 from papers.claims.resampling import DRAWS, SURE

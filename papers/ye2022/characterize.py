@@ -19,7 +19,7 @@ from astraea.core.units import DAY, HOUR
 from astraea.experiments.grid import Grid
 from astraea.plots import charts
 from astraea.plots.statistics import ecdf
-from astraea.plots.style import name_axis
+from astraea.plots.style import name_axis, name_ticks
 from astraea.traces.columns import STATES
 from astraea.traces.describe import DEMANDS, RUNNING_TIMES
 from astraea.traces.named import NODES
@@ -153,7 +153,18 @@ def pending_distributions(jobs: pd.DataFrame) -> pd.DataFrame:
 def states_picture(table: pd.DataFrame, published: Mapping[str, float], *, service: bool) -> Figure:
     """Draw `shares_by_state`, with the paper's shares of the classes of `BARS` (Figs 1 and 2)."""
     fig, ax = charts.panels(width=5.0, height=2.6)
-    charts.stacked(table, "demand", "share", "state", ax)
+    wide = table.pivot_table(index="demand", columns="state", values="share", aggfunc="sum", sort=False).fillna(0.0)
+    bottom = np.zeros(len(wide))
+    with charts.style():
+        for k, name in enumerate(charts.ordered(wide.columns)):
+            here = charts.look(name, k)
+            ax.bar(range(len(wide)), wide[name], 0.75, bottom, label=here.label, color=here.color, hatch=here.hatch,
+                   edgecolor="white", linewidth=0.5)  # fmt: skip
+            bottom += wide[name].to_numpy()
+        name_ticks(ax, "demand", list(wide.index))
+        ax.tick_params(axis="x", length=0)
+        ax.grid(visible=False, axis="x")
+        name_axis(ax.yaxis, "share")
     ax.set_ylabel("GPU service time [%]" if service else "Jobs [%]")
     sums = table.groupby("demand", sort=False)["share"].sum()
     for name, value in published.items():

@@ -218,7 +218,7 @@ def size_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TER
             jobs, too_large = split_off_impossible(submitted, clusters[SIZES[0]])
             both = [s for s in leased(compared(reading, jobs), lease_term) if s.name in IN_FIG_14]
             for percent, resized in clusters.items():
-                own = {"nodes_percent": percent, "set_aside_jobs": len(too_large)}
+                own = {"nodes_percent": percent, "excluded_jobs": len(too_large)}
                 rows += runs_of(both, reading, seed, jobs, resized, "summary", **own)
     return Grid.of(rows)
 

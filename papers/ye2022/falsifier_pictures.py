@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from astraea import textbook
 from astraea.core.metrics import SHARING_LOSS, SLACK, tenant_windows
 from astraea.core.result import Result
-from astraea.core.text import listed
 from astraea.core.units import HOUR, MINUTE
+from astraea.core.wording import listed
 from astraea.plots.style import OTHERS, look
 from papers.schedules import Pair, pairs
 from papers.ye2022.falsifier import LEASE, MEASURES, SmallWorkload, measured, run, workload_of

@@ -10,7 +10,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from astraea.audit.recorded import waits
-from astraea.core.units import DAY, HOUR, MINUTE, duration_text
+from astraea.core.units import DAY, HOUR, MINUTE
+from astraea.core.wording import duration_text
 from astraea.estimation.estimates import HIGH, LOW, Estimates
 from astraea.plots import charts
 from astraea.plots.areas import gpu_rows

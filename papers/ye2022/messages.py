@@ -7,7 +7,7 @@ from typing import Final
 
 import pandas as pd
 
-from astraea.core.text import listed
+from astraea.core.wording import listed
 from astraea.plots.style import look
 from papers.ye2022.readings import PAPERS, PROGRAM
 

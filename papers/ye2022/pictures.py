@@ -110,8 +110,18 @@ def _below_levels(means: pd.DataFrame, published: Mapping[str, float], names: li
 
 
 def _each_tenant(mine: pd.DataFrame, name: str, ax: Axes) -> None:
-    """Draw a box per tenant inside `RHO_RANGE`."""
-    charts.boxes(mine, "rho_tenant", by="tenant", ax=ax, scheduler=name)
+    """Draw a box per tenant inside `RHO_RANGE`; whiskers: 5 % to 95 % quantile."""
+    names = {"low": "whislo", "q1": "q1", "median": "med", "q3": "q3", "high": "whishi"}
+    figures: Any = mine[list(names)].rename(columns=names).to_dict("records")
+    with charts.style():
+        drawn = ax.bxp(figures, positions=range(len(mine)), widths=0.62, showfliers=False, patch_artist=True,
+                       medianprops={"color": "#111111", "linewidth": 1.4}, manage_ticks=False)  # fmt: skip
+        for box in drawn["boxes"]:
+            box.set(facecolor=look(name).color, alpha=0.75, linewidth=0.6)
+        for line in (*drawn["whiskers"], *drawn["caps"]):
+            line.set(linewidth=0.8, color="#444444")
+        ax.grid(visible=False, axis="x")
+        name_axis(ax.yaxis, "rho_tenant")
     charts.mark_line(ax, 1, "", vertical=False)
     ax.set(ylim=RHO_RANGE, xticks=[], xlabel="Tenants")
     for mark, column, edge, sign, where in _SIDES:
@@ -220,7 +230,7 @@ def cluster_sizes(table: pd.DataFrame) -> Figure:
                 ax.set_xlabel("")
             if k:
                 ax.set_ylabel("")
-    ends = sorted({int(table["set_aside_jobs"].min()), int(table["set_aside_jobs"].max())})
+    ends = sorted({int(table["excluded_jobs"].min()), int(table["excluded_jobs"].max())})
     aside = f"Without the {' to '.join(map(str, ends))} jobs of each seed whose gangs no quota of the smallest cluster "
     aside = f"{aside}can hold:\nlosses are below those of Fig 10. " if any(ends) else ""
     footnote(fig, f"{aside}Numbers in the panels: ASTRAEA over Tiresias-L, same seed (– below a loss of 0.1 %).")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -168,3 +168,37 @@ def relative_to(frame: pd.DataFrame, x: str, y: str, reference: float | str, by:
     """`frame` with the column ``relative``: `y` over its value at `x` = `reference`, within each seed (or `by`)."""
     base = frame[frame[x] == reference].set_index(by)[y]
     return frame.assign(relative=(frame[y] / frame[by].map(base)).to_numpy())
+
+
+def compared(frame: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Compare a positive `value` of schedulers with ASTRAEA's, seed by seed, so that what seeds differ in cancels.
+
+    Returns
+    -------
+    DataFrame, index scheduler, columns ratio, low, high, lower, n, finding
+        Mean of `value` over that of ASTRAEA, with its 95 % interval (geometric mean and Student's t; NaN below three
+        seeds). `lower` counts the seeds, of `n`, in which it is lower; `finding` is ``lower``, ``higher``, ``not shown
+        to differ`` or ``too few to tell``.
+    """
+    wide = frame.pivot_table(index="seed", columns="scheduler", values=value)
+    logs = wide.div(wide["astraea"], axis=0).drop(columns="astraea").apply(np.log)
+    long = logs.melt(value_name="log", ignore_index=False).dropna()
+    table = mean_interval(long, "scheduler", "log").set_index("scheduler")
+    low, high = (np.exp(table[c].where(table["n"] > 2)) for c in ("low", "high"))
+    finding = np.select([high < 1, low > 1, high.isna()], ["lower", "higher", "too few to tell"], "not shown to differ")
+    order = [name for name in frame["scheduler"].unique() if name in table.index]
+    columns = {"ratio": np.exp(table["mean"]), "low": low, "high": high, "lower": (logs < 0).sum(), "n": table["n"]}
+    return pd.DataFrame(columns).assign(finding=finding).loc[order]
+
+
+def box_stats(frame: pd.DataFrame, value: str, by: Sequence[str]) -> pd.DataFrame:
+    """Return a summary of each class: its 5 % (end of a whisker), 25 %, 50 %, 75 %, 95 % quantile, number of values.
+
+    Returns
+    -------
+    DataFrame, columns `by`, low, q1, median, q3, high, n
+    """
+    groups = frame.dropna(subset=[value]).groupby(list(by), sort=False, observed=True)[value]
+    quantiles = {"low": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "high": 0.95}
+    columns = {name: groups.quantile(q) for name, q in quantiles.items()}
+    return pd.DataFrame({**columns, "n": groups.size()}).reset_index()

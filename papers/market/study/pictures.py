@@ -282,6 +282,7 @@ def wrong_prices(table: pd.DataFrame) -> Figure:
 def admission(table: pd.DataFrame) -> Figure:
     """Fig 12: ideal revenue and cost of every admitted job; a table of `tables.admission_table`."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.7)
+    said = []
     for (left, right), reading in zip(np.reshape(axes, (2, 2)), READINGS, strict=True):
         mine = table[table["reading"] == reading]
         pays = mine["cost"] > 0
@@ -290,13 +291,9 @@ def admission(table: pd.DataFrame) -> Figure:
         left.plot([0, top], [0, top], color="#222222", linewidth=0.8)
         left.annotate("cost = ideal revenue", (0.56 * top, 0.6 * top), rotation=38, fontsize=7.5, ha="right")
         left.set(xlabel="Ideal revenue", ylabel="Resource cost")
-        worth = 100 * (paid["ideal"] > paid["cost"]).mean()
-        charts.title(left, f"{reading}: {pays.sum():,} jobs on idle resources",
-                     f"{worth:.4g} % are worth more than they cost")  # fmt: skip
+        said.append(f"{100 * (paid['ideal'] > paid['cost']).mean():.4g} % {reading}")
+        charts.title(left, f"{reading}: {pays.sum():,} jobs on idle resources")
         right.hist(mine.loc[~pays, "ideal"], bins=np.linspace(0, top, 26), color="#888888")
         right.set(xlabel="Ideal revenue", ylabel="Jobs")
         charts.title(right, f"{reading}: {(~pays).sum():,} in tenants' shares")
-    bought = table[table["cost"] > 0].assign(worth=lambda jobs: 100.0 * (jobs["ideal"] > jobs["cost"]))
-    shares = bought.groupby("reading")["worth"].mean()
-    said = ", ".join(f"{shares[reading]:.4g} % {reading}" for reading in READINGS)
-    return charts.legend(fig, headline=f"Jobs on idle resources worth what they cost: {said}")
+    return charts.legend(fig, headline=f"Jobs on idle resources worth what they cost: {', '.join(said)}")

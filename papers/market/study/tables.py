@@ -10,7 +10,7 @@ the most jobs and the fewest servers, with which the program of the optimum take
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
@@ -231,6 +231,16 @@ def utilization_table(trace: str = "philly", scale: str = "paper") -> pd.DataFra
     table = pd.concat([every, ends.loc[ends["hour"] > last, [*every]]])
     ascending = [False, True, True, True]  # as §5.1 says first
     return table.astype({"hour": np.int64}).sort_values([*keys, "hour"], ascending=ascending, ignore_index=True)
+
+
+def corners(frame: pd.DataFrame, value: str, by: Sequence[str]) -> pd.DataFrame:
+    """Return the rows at both ends of every stretch on which a stepped curve is constant; those between are redundant.
+
+    The rows of each class of `by` must be in order.
+    """
+    curves = frame.groupby(list(by), sort=False)[value]
+    between = (frame[value] == curves.shift(1)) & (frame[value] == curves.shift(-1))
+    return frame[~between]
 
 
 def tenants_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:

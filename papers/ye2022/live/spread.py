@@ -15,7 +15,7 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.metrics import average_jct, sharing_loss
-from astraea.core.text import listed
+from astraea.core.wording import listed
 from astraea.plots import charts
 from astraea.traces.trace import Trace
 from papers.ye2022.live.compared import SYSTEMS

@@ -22,8 +22,8 @@ from astraea.audit.scenarios import months
 from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
-from astraea.core.text import labels_text
 from astraea.core.units import DAY, HOUR
+from astraea.core.wording import labels_text
 from astraea.traces.trace import Trace
 
 LOG = Path(__file__).parents[3] / "data" / "example_cluster"

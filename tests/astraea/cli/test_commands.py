@@ -106,7 +106,7 @@ def test_tables_hold_the_exact_numbers_of_a_synthetic_trace(tmp_path: Path, caps
         pd.testing.assert_frame_equal(read, table.astype(read.dtypes.to_dict()), check_exact=True)
     printed = json.loads(capsys.readouterr().out)
     assert printed["trace"] == "t"
-    assert printed["excluded_jobs"] == {}
+    assert printed["excluded_reasons"] == {}
     assert printed["seconds"] > 0
     assert {k: printed[k] for k in summary(result)} == summary(result)
 
@@ -115,7 +115,7 @@ def test_json_is_valid_also_where_a_figure_is_undefined(tiny: Path, capsys: pyte
     assert main(command(tiny, "--json")) == 0
     figures = json.loads(capsys.readouterr().out, parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
     assert figures["tenant_sharing_loss"] is None
-    assert figures["excluded_jobs"] == {"asks for 0 GPUs": 1, "demand exceeds the cluster (1 GPUs)": 1}
+    assert figures["excluded_reasons"] == {"asks for 0 GPUs": 1, "demand exceeds the cluster (1 GPUs)": 1}
     assert figures["excluded_by_reader"] == 1
 
 

@@ -17,8 +17,8 @@ from astraea.core.checks import is_number, number, one_of, whole_number
 from astraea.core.digest import Part, digest_of
 from astraea.core.errors import InputError
 from astraea.core.random import lottery, number_of_bidders, splitmix64, streams
-from astraea.core.text import counted, escaped, printable
-from astraea.core.units import duration_text, unit_for
+from astraea.core.text import escaped, printable
+from astraea.core.wording import counted, duration_text, unit_for
 
 
 def test_numbers_of_python_and_numpy_are_taken() -> None:

@@ -141,12 +141,7 @@ def test_the_command_line_takes_an_estimator(
     ],
 )
 def test_bad_settings_are_refused(name: str, error: Any, sentence: str) -> None:
-    trace, cluster, settings = busy(60), Cluster(2, 4), Settings(estimator=name, estimate_error=error)
-    for ask in (
-        lambda: estimate(trace, name, error),
-        lambda: simulate(trace, cluster, "fifo", settings=settings),
-        lambda: Run(trace, cluster, get_policy("fifo"), settings=settings),
-    ):
+    for ask in (lambda: estimate(busy(60), name, error), lambda: Settings(estimator=name, estimate_error=error)):
         with pytest.raises(InputError, match=sentence):
             ask()
 

@@ -17,7 +17,6 @@ from astraea.core.errors import InputError
 from astraea.plots import charts
 from astraea.plots.areas import gpu_rows
 from astraea.plots.files import VARIABLE
-from astraea.plots.statistics import compared
 from astraea.plots.style import LOOKS
 from papers.ye2022.readings import COMPARED, PAPERS
 
@@ -63,15 +62,10 @@ def figure(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     charts.cdf(pending, "pending_time", "scheduler", axes[2], log=True, tail=True)
     charts.lines(runs, "lease_term", "sharing_loss", "scheduler", axes[3], even=True)
     charts.bars(runs[runs["lease_term"] == 900.0], "scheduler", "average_jct", axes[4])
-    boxes = charts.box_stats(jobs, "rho_job", "tenant").rename(columns={"rho_job": "rho_tenant"})
-    charts.boxes(boxes, "rho_tenant", "tenant", axes[5], scheduler="astraea")
     series = pd.DataFrame({"scheduler": "fifo", "time": np.arange(200) * 3600.0, "utilization": 0.5})
     charts.timeseries(series, "utilization", "scheduler", axes[6])
     charts.gantt(GRANTS, axes[7], gpus=6)
     charts.gantt(GRANTS, axes[8], gpus=6, rows="job")
-    states = {"demand": ["1", "1", "8"], "state": ["failed", "completed", "failed"], "share": [0.2, 0.3, 0.5]}
-    charts.stacked(pd.DataFrame(states), "demand", "share", "state", axes[9])
-    charts.title(axes[9], "States")
     charts.by_scheduler(runs[runs["lease_term"] == 900.0], "average_jct", axes[10])
     charts.dodged(runs, "lease_term", "average_jct", "scheduler", axes[11])
     charts.legend(fig)
@@ -81,8 +75,8 @@ def figure(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
 def test_labels_have_units(figure: Figure) -> None:
     axes = figure.axes
     assert [ax.get_ylabel() for ax in axes] == [
-        "Jobs [%]", "Jobs [%]", "Jobs [%]", "Jobs with sharing loss [%]", "Average JCT [h]", "Tenant fairness $\\rho$",
-        "Utilization [%]", "GPU", "Job", "Jobs [%]", "", "Average JCT [h]",
+        "Jobs [%]", "Jobs [%]", "Jobs [%]", "Jobs with sharing loss [%]", "Average JCT [h]", "",
+        "Utilization [%]", "GPU", "Job", "", "", "Average JCT [h]",
     ]  # fmt: skip
     assert [axes[k].get_xlabel() for k in (0, 1, 3, 6, 7, 11)] == [
         "Job fairness $\\rho$", "Pending time (log scale)", "Lease term [min]", "Time [d]", "Time [min]",
@@ -96,7 +90,7 @@ def test_labels_have_units(figure: Figure) -> None:
 
 def test_order_and_palette(figure: Figure) -> None:
     expected = ["ASTRAEA", "HiveD", "Tiresias-L", "Gandiva$_{\\mathrm{fair}}$", "YARN-CS", "FIFO"]
-    assert [t.get_text() for t in figure.legends[0].get_texts()] == [*expected, "completed", "failed"]
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == expected
     assert [t.get_text() for t in figure.axes[4].get_xticklabels()] == expected
     lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
     assert all(lines[LOOKS[s].label].get_color() == LOOKS[s].color for s in SIX)
@@ -257,37 +251,3 @@ def test_mean_interval_is_student_t() -> None:
     assert (a.mean, a.n) == (3.0, 5)
     assert a.high - a.mean == pytest.approx(2.7764 * np.sqrt(2.5 / 5), rel=1e-4)  # t table: 4 degrees of freedom
     assert b.mean == 7.0 and np.isnan(b.low) and np.isnan(b.high)
-
-
-def test_compared_pairs_seeds() -> None:
-    logs = {"astraea": [0.0, 1.0, 2.0], "fifo": [0.1, 1.2, 2.3], "hived": [-0.1, 1.2, 2.0], "allox": [-0.1, 0.8, 1.7]}
-    rows = [{"scheduler": s, "seed": k, "y": np.exp(v)} for s, values in logs.items() for k, v in enumerate(values)]
-    frame = pd.DataFrame(rows)
-    table = compared(frame, "y")
-    assert list(table.index) == ["fifo", "hived", "allox"]
-    # differences of logarithms 0.1, 0.2, 0.3: standard error 0.1 / sqrt(3), t table: 2 degrees of freedom
-    half = 4.3027 * 0.1 / np.sqrt(3)
-    assert np.log(table.loc["fifo", ["ratio", "low", "high"]].astype(float)).tolist() == pytest.approx(
-        [0.2, 0.2 - half, 0.2 + half], rel=1e-4
-    )
-    assert table["lower"].tolist() == [0, 1, 3]
-    assert table["finding"].tolist() == ["not shown to differ"] * 3
-    narrow = frame.assign(y=np.exp(10 * np.log(frame["y"]))).query("scheduler != 'hived'")
-    shifted = narrow.assign(y=narrow["y"] * narrow["scheduler"].map({"astraea": 1.0, "fifo": 99.0, "allox": 1 / 99}))
-    assert compared(shifted, "y")["finding"].tolist() == ["higher", "lower"]
-    few = compared(frame[frame["seed"] < 2], "y")
-    assert few["finding"].tolist() == ["too few to tell"] * 3
-    assert few["low"].isna().all()
-
-
-def test_box_stats() -> None:
-    frame = pd.DataFrame({"t": "x", "v": [*range(101), np.nan]})
-    assert charts.box_stats(frame, "v", "t").to_numpy().tolist() == [["x", 5.0, 25.0, 50.0, 75.0, 95.0, 101]]
-
-
-def test_corners_are_the_same_curve() -> None:
-    frame = pd.DataFrame({"s": [*"aaaaaabb"], "hour": [1, 2, 3, 4, 5, 6, 1, 2], "use": [0, 0, 0, 1, 2, 2, 2, 2]})
-    thin = charts.corners(frame, "use", ["s"])
-    assert thin["hour"].tolist() == [1, 3, 4, 5, 6, 1, 2]
-    filled = frame[["s", "hour"]].merge(thin, how="left").groupby("s")["use"].ffill()
-    assert filled.tolist() == frame["use"].tolist()

@@ -8,12 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import joblib
 import pandas as pd
 import pytest
 from places import ROOT
 
 from astraea.cli.main import run
-from astraea.experiments.parallel import Place, computing
+from astraea.experiments.parallel import computing
 from papers.__main__ import app
 from papers.claims.evaluate import STATEMENTS, read_claims
 from papers.running import smallest_experiments
@@ -28,14 +29,14 @@ def test_figures_passes_everything_on(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Any] = []
 
     def make_figures(**options: Any) -> int:
-        calls.append((options, computing.place))
+        calls.append((options, computing.place.processes))
         return 3
 
     monkeypatch.setattr("papers.running.figures.make_figures", make_figures)
     assert main(["figures"]) == 3
     assert main(["figures", "--trace", "x", "--scale", "small", "--jobs", "2", "--only", "04"]) == 3
-    assert calls[0] == ({"trace": None, "scale": "paper", "only": None, "shown": False}, Place(None, "loky", None))
-    assert calls[1] == ({"trace": "x", "scale": "small", "only": "04", "shown": False}, Place(2, "loky", None))
+    assert calls[0] == ({"trace": None, "scale": "paper", "only": None, "shown": False}, joblib.cpu_count())
+    assert calls[1] == ({"trace": "x", "scale": "small", "only": "04", "shown": False}, 2)
 
 
 def test_what_is_known_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

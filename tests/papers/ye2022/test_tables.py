@@ -26,9 +26,11 @@ from papers.ye2022.evaluation import load_workload, run_of, size_grid
 from papers.ye2022.readings import PAPERS, PROGRAM, READINGS
 from papers.ye2022.tables import (
     across,
+    box_stats,
     busy_utilization,
     by_reading,
     cluster_timeline,
+    compared,
     efficiency_figures,
     fairness_figures,
     longest_waits,
@@ -133,7 +135,7 @@ def test_readings_side_by_side_in_the_order_of_the_figures() -> None:
 
 def sizes(aside: int = 3) -> pd.DataFrame:
     """Two seeds at two sizes: JCTs of ASTRAEA are half of Tiresias-L's, its losses three times, where there are any."""
-    columns = ["reading", "scheduler", "nodes_percent", "seed", "average_jct", "sharing_loss", "set_aside_jobs"]
+    columns = ["reading", "scheduler", "nodes_percent", "seed", "average_jct", "sharing_loss", "excluded_jobs"]
     rows = [
         (reading, name, percent, seed, jct * (1 + seed), loss * (percent < 100), aside)
         for reading in READINGS
@@ -239,3 +241,29 @@ def test_of_sizes_the_summary_is_kept(tmp_path: Path, monkeypatch: pytest.Monkey
     run = Run(trace.head(250), cluster, "fifo")
     whole, small = (Grid([r], pd.DataFrame({"seed": [0]})).table() for r in (run, replace(run, keep="summary")))
     same(whole, small)
+
+
+def test_the_comparison_with_astraea_pairs_seeds() -> None:
+    logs = {"astraea": [0.0, 1.0, 2.0], "fifo": [0.1, 1.2, 2.3], "hived": [-0.1, 1.2, 2.0], "allox": [-0.1, 0.8, 1.7]}
+    rows = [{"scheduler": s, "seed": k, "y": np.exp(v)} for s, values in logs.items() for k, v in enumerate(values)]
+    frame = pd.DataFrame(rows)
+    table = compared(frame, "y")
+    assert list(table.index) == ["fifo", "hived", "allox"]
+    # differences of logarithms 0.1, 0.2, 0.3: standard error 0.1 / sqrt(3), t table: 2 degrees of freedom
+    half = 4.3027 * 0.1 / np.sqrt(3)
+    assert np.log(table.loc["fifo", ["ratio", "low", "high"]].astype(float)).tolist() == pytest.approx(
+        [0.2, 0.2 - half, 0.2 + half], rel=1e-4
+    )
+    assert table["lower"].tolist() == [0, 1, 3]
+    assert table["finding"].tolist() == ["not shown to differ"] * 3
+    narrow = frame.assign(y=np.exp(10 * np.log(frame["y"]))).query("scheduler != 'hived'")
+    shifted = narrow.assign(y=narrow["y"] * narrow["scheduler"].map({"astraea": 1.0, "fifo": 99.0, "allox": 1 / 99}))
+    assert compared(shifted, "y")["finding"].tolist() == ["higher", "lower"]
+    few = compared(frame[frame["seed"] < 2], "y")
+    assert few["finding"].tolist() == ["too few to tell"] * 3
+    assert few["low"].isna().all()
+
+
+def test_box_stats() -> None:
+    frame = pd.DataFrame({"t": "x", "v": [*range(101), np.nan]})
+    assert box_stats(frame, "v", ["t"]).to_numpy().tolist() == [["x", 5.0, 25.0, 50.0, 75.0, 95.0, 101]]
