@@ -74,7 +74,7 @@ def test_skipped_rounds_change_nothing_at_any_interval(interval: float) -> None:
     pd.testing.assert_frame_equal(ours, theirs, check_exact=True)
 
 
-def test_what_never_fits_is_set_aside_with_the_reason() -> None:
+def test_what_never_fits_is_excluded_with_the_reason() -> None:
     result = simulate(trace_of(jobs("a0 5 0 1", "b1 3 0 1", "b2 2 0 1")), Cluster(2, 2), "fifo")
     assert result.jobs["job_id"].tolist() == ["b2"]
     assert result.excluded_jobs["reason"].tolist() == [

@@ -251,7 +251,7 @@ def test_a_tree_agrees_with_the_naive_twin(
     assert ours == sorted((float(g.time), g.job, g.renewed) for g in expected["grants"])
 
 
-def test_a_job_above_a_limit_is_set_aside_and_one_above_its_quota_is_not() -> None:
+def test_a_job_above_a_limit_is_excluded_and_one_above_its_quota_is_not() -> None:
     weights = tree(x={"limit": 3}, a={"parent": "x"}, b={})
     trace = trace_of(jobs("a0 4 0 30", "a1 3 0 30", "b2 8 0 30"), weights)
     kept, aside = split_off_impossible(trace, Cluster(1, 8), math.inf)

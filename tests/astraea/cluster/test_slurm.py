@@ -95,7 +95,7 @@ def test_accounts_keep_to_their_limit_and_let_others_pass() -> None:
     assert starts(rows, 120, gpus=8) == {"a0": 0, "a1": 5, "b2": 55}
 
 
-def test_jobs_beyond_their_quota_run_but_those_beyond_the_limit_are_set_aside() -> None:
+def test_jobs_beyond_their_quota_run_but_those_beyond_the_limit_are_excluded() -> None:
     trace = trace_of(jobs("a0 6 0 10", "b1 1 0 10"))
     assert simulate(trace, Cluster(1, 8), "slurm").excluded_jobs.empty
     assert simulate(trace, Cluster(1, 8), "fifo").excluded_jobs["job_id"].tolist() == ["a0"]

@@ -65,7 +65,7 @@ def test_policies_cannot_reach_durations_of_jobs_that_have_not_ended(policy: str
         pd.testing.assert_frame_equal(ours, theirs)
 
 
-def test_the_rows_of_jobs_that_are_set_aside_are_left_out() -> None:
+def test_the_rows_of_jobs_that_are_excluded_are_left_out() -> None:
     trace = busy()
     demand = trace.demand.copy()
     demand[::7] = 100
