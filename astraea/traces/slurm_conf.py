@@ -185,7 +185,18 @@ def _read_dump(path: Path, text: str) -> Accounts:
             found.associations.append(Association(name, "", "", parent, fields))
         else:
             found.associations.append(Association(parent, name, fields.get("partition", ""), "", fields))
+        if kind in ("Account", "User"):
+            _check_shares(found, f"{path.name}, line {number}")
     return found
+
+
+def _check_shares(found: Accounts, place: str) -> None:
+    """Take the shares of the last association for 1, and say so, if they are no number."""
+    last = found.associations[-1]
+    text = last.fields.get("fairshare", "").strip()
+    if not re.fullmatch(r"(\d{1,18}(\.\d+)?)?|parent", text):
+        found.unread.append(f"{place}: expected the shares as a number or parent, got {printable(text)!r}; 1 is taken")
+        found.associations[-1] = last._replace(fields={**last.fields, "fairshare": "1"})
 
 
 def _read_associations(path: Path, names: list[str], lines: list[str]) -> Accounts:
@@ -206,6 +217,7 @@ def _read_associations(path: Path, names: list[str], lines: list[str]) -> Accoun
         found.associations.append(
             Association(account, row["user"].strip(), row.get("partition", "").strip(), parent, row)
         )
+        _check_shares(found, f"{path.name}, line {number}")
     if not found.associations:
         raise InputError(f"{path}: there is no account in it")
     return found
