@@ -118,6 +118,7 @@ def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axe
 
     It has what is drawn in `axes`, by default in all. Returns the figure, which is then complete.
     """
+    headline = "\n".join(textwrap.fill(line, int(10 * fig.get_figwidth())) for line in headline.split("\n"))
     handles: dict[str, Any] = {}
     for ax in fig.axes if axes is None else axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):

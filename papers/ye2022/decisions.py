@@ -160,7 +160,7 @@ def written_out(found: Turns, time: float | None = None) -> pd.DataFrame:
         both = [_listed(looked, pick.time, pick.turn, phase) for phase in ("tenant", "job")]
         why = f"{pick.job_id} gets {pick.demand}" if pick.is_granted else f"{pick.job_id} wants {pick.demand}: no"
         rows.append((f"{pick.time / MINUTE:g}", f"{pick.turn}", f"{pick.free}", both[0], pick.tenant, both[1],
-                     why if pick.job_id else "has leases already"))  # fmt: skip
+                     why if pick.job_id else "all its jobs have leases"))  # fmt: skip
     columns = ["minute", "turn", "free", "ρ of tenants", "tenant", "ρ of its jobs", "outcome"]
     return pd.DataFrame(rows, columns=columns).set_index(["minute", "turn"])
 

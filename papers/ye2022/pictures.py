@@ -82,7 +82,7 @@ def tenant_fairness(boxes: pd.DataFrame, shares: pd.DataFrame, published: Mappin
         _each_tenant(mine, name, axes[k + 2])
         charts.title(axes[k + 2], f"({'cd'[k]}) {look(name).label}, {PAPERS}")
     axes[3].set(ylabel="", yticklabels=[])
-    footnote(fig, f"(c), (d): a box per tenant, from the 5 % to the 95 % quantile of its cases. {_KNOWN}")
+    footnote(fig, f"(c), (d): a box per tenant; whiskers are the 5 % and the 95 % quantile of its cases. {_KNOWN}")
     fewest = leaders(shares, "tenant_below_99")
     headline = f"Fewest cases below 0.99 of what a tenant is owed in a day:\n{fewest}"
     return charts.legend(fig, columns=3, headline=headline)

@@ -30,7 +30,7 @@ def tenant_days(days: pd.DataFrame) -> Figure:
         ax.set(yticklabels=[], ylabel="")
     for ax in axes[:-1]:
         ax.collections[0].colorbar.remove()
-    marks = "Red, hatched: less than it was owed; blue: more; grey, dotted: owed nothing."
+    marks = "Red: less than it was owed, much less if hatched; blue: more; grey, dotted: owed nothing."
     footnote(fig, f"{marks} From the papers, first seed.")
     owed = days.dropna(subset="rho_tenant")
     short = (owed["rho_tenant"] < 0.99).groupby(owed["scheduler"]).mean()
@@ -86,7 +86,7 @@ def paid_share(weighed: pd.DataFrame) -> Figure:
         few_ticks(ax.xaxis, 4)
         ax.label_outer(remove_inner_ticks=False)
     paid = f"The quota becomes {weighed['paid'].mean():.2f} times as large."
-    absent = f" Under {missing} of {len(names)} schedulers it has no hour of full demand: GPU-time is not drawn."
+    absent = f" Under {missing} of {len(names)} schedulers a seed has no hour of full demand: GPU-time is not drawn."
     footnote(fig, paid + absent * bool(missing))
     change = 100 * weighed.groupby("scheduler")["own_jct"].mean()["astraea"] - 100
     return charts.legend(fig, headline=f"Twice the weight changes a tenant's JCT by {change:+.0f} % under ASTRAEA")

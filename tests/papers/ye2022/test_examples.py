@@ -123,7 +123,7 @@ def test_two_tenants_turn_by_turn() -> None:
     assert at.loc[(4, "vision"), "rho"] == pytest.approx(70 / 60)
     # a tenant whose jobs have leases already gets a turn in vain
     words = written_out(found)
-    assert words.loc[[("10", "2"), ("0", "1")], "outcome"].tolist() == ["has leases already", "A1 gets 3"]
+    assert words.loc[[("10", "2"), ("0", "1")], "outcome"].tolist() == ["all its jobs have leases", "A1 gets 3"]
     assert written_out(found, 10 * MINUTE).index.get_level_values("turn").tolist() == ["1", "2", "3", "4"]
     # vision: thirds of 3 GPUs for 40 minutes; speech: B1 alone, half of 3 beside B2, and then B2 alone once B1 is done
     past = grants[grants["start"] < 40 * MINUTE]
