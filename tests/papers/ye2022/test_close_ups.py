@@ -35,7 +35,7 @@ def trace_of(*jobs: tuple[str, int, float]) -> Trace:
 
 
 def texts(fig: Figure) -> str:
-    return " ".join(text.get_text() for text in fig.findobj(matplotlib.text.Text))
+    return " ".join(text.get_text().replace("\n", " ") for text in fig.findobj(matplotlib.text.Text))
 
 
 def test_jobs_with_many_gpus_are_compared_with_all() -> None:
