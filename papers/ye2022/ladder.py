@@ -48,6 +48,7 @@ _READ: Final[Keep] = {
     "jobs": ("jct", "slowdown", "rho_job"),
     "timeline": ("time", "tenant", "attained_service", "fair_service"),
 }
+_OF_A_LOG: Final[Keep] = {**_READ, "jobs": ("submit_time", "jct", "slowdown", "rho_job")}  # its weeks are drawn
 
 
 class Rung(NamedTuple):
@@ -116,7 +117,8 @@ def ladder_grid(trace: str, scale: str = "paper") -> Grid:
                 if s.name == "allox" and seed not in seeds(trace, scale):
                     continue
                 estimator = "gradient-boosting" if rung.learned and s.made.needs_estimates else "oracle"
-                settings, keep = replace(rung.settings, estimator=estimator), READ if s.name == "allox" else _READ
+                settings = replace(rung.settings, estimator=estimator)
+                keep = READ if s.name == "allox" else _READ if trace in SEEDS else _OF_A_LOG
                 run = Run(jobs, cluster, s.made, settings=settings, keep=keep)
                 rows.append((run, {"rung": rung.name, "scheduler": s.name, "seed": seed}))
     return Grid.of(rows)
