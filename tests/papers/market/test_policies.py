@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -262,7 +263,7 @@ def test_every_job_runs_and_every_constraint_holds(schedule: Callable[[Market], 
     assert len(spans(schedule(m))) == len(m.jobs)
 
 
-@pytest.mark.parametrize("schedule", [*FAIR, batch_sche])
+@pytest.mark.parametrize("schedule", [*FAIR, partial(batch_sche, theta=(2.0, 2.0), rounds=1)])
 def test_quotas_that_do_not_add_up_are_refused(schedule: Callable[[Market], MarketPlan]) -> None:
     with pytest.raises(InputError, match="worker_quota must add up to the 4 workers"):
         schedule(market([1], [1], quota=[3]))
