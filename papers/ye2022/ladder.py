@@ -48,7 +48,8 @@ _READ: Final[Keep] = {
     "jobs": ("jct", "slowdown", "rho_job"),
     "timeline": ("time", "tenant", "attained_service", "fair_service"),
 }
-_OF_A_LOG: Final[Keep] = {**_READ, "jobs": ("submit_time", "jct", "slowdown", "rho_job")}  # its weeks are drawn
+# a log's weeks are drawn, and a job belongs to the week of its submission
+_OF_A_LOG: Final[Keep] = {**_READ, "jobs": ("submit_time", "jct", "slowdown", "rho_job")}  # type: ignore[dict-item]
 
 
 class Rung(NamedTuple):

@@ -294,11 +294,3 @@ def test_running_time_of_all_jobs_and_of_one() -> None:
     assert list(one.get_lines()[0].get_ydata()) == [1e-4, 2e-4]
     texts = ["as here: 2 times from 100 to 200 jobs", "paper: about 1.56 s, on a laptop"]
     assert [text.get_text() for text in one.texts] == texts
-
-
-def test_corners_are_the_same_curve() -> None:
-    frame = pd.DataFrame({"s": [*"aaaaaabb"], "hour": [1, 2, 3, 4, 5, 6, 1, 2], "use": [0, 0, 0, 1, 2, 2, 2, 2]})
-    thin = tables.corners(frame, "use", ["s"])
-    assert thin["hour"].tolist() == [1, 3, 4, 5, 6, 1, 2]
-    filled = frame[["s", "hour"]].merge(thin, how="left").groupby("s")["use"].ffill()
-    assert filled.tolist() == frame["use"].tolist()
