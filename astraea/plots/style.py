@@ -7,6 +7,7 @@ print. A variant of a scheduler has its hue and is dashed.
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
@@ -116,9 +117,12 @@ def panels(columns: int = 1, rows: int = 1, width: float = 3.6, height: float = 
 def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axes] | None = None) -> Figure:
     """Draw one legend above all panels, every name once, in the order of `LOOKS`, with a `headline` over it.
 
-    It has what is drawn in `axes`, by default in all. Returns the figure, which is then complete.
+    It has what is drawn in `axes`, by default in all. A long headline is wrapped, but not between a number and its
+    unit. Returns the figure, which is then complete.
     """
-    headline = "\n".join(textwrap.fill(line, int(10 * fig.get_figwidth())) for line in headline.split("\n"))
+    lines = re.sub(r"(?<=\d) (?=%|h\b|min\b)", "\N{NO-BREAK SPACE}", headline).split("\n")
+    width = int(11.5 * fig.get_figwidth())
+    headline = "\n".join(textwrap.fill(line, width, break_on_hyphens=False) for line in lines)
     handles: dict[str, Any] = {}
     for ax in fig.axes if axes is None else axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):

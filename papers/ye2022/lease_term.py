@@ -49,6 +49,13 @@ def recommendations(frame: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(by)
 
 
+def term_range(best: pd.Series[float]) -> str:
+    """Write the lease terms of several cases [min]: one for all, or from the least to the largest."""
+    if best.min() == best.max():
+        return f"{best.min():g} min in each case"
+    return f"between {best.min():g} and {best.max():g} min, by case"
+
+
 def over_terms(table: pd.DataFrame, by: str, axes: Sequence[Axes]) -> None:
     """Draw `FIGURES` over the lease term, a panel for each, and a line for each value of `by`."""
     terms = [at for at in sorted(table["lease_term"].unique()) if at not in (900, 1200)]
@@ -105,8 +112,7 @@ def sensitivity(excess: pd.DataFrame, note: str) -> Figure:
             ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     charts.footnote(fig, f"ASTRAEA from the papers, as in Fig 9. {note}")
     best = excess.loc[excess.groupby("what")["excess"].idxmin(), "lease_term"] / 60
-    ends = f"{best.min():g}" if best.min() == best.max() else f"{best.min():g} to {best.max():g}"
-    return charts.legend(fig, headline=f"The lease term of the lowest JCT is {ends} min in all cases", axes=[])
+    return charts.legend(fig, headline=f"The lease term of the lowest JCT is {term_range(best)}", axes=[])
 
 
 def handful() -> tuple[Trace, Cluster]:

@@ -164,7 +164,8 @@ def longest_waits(waits: pd.DataFrame) -> Figure:
     axes[1].set_yticklabels([])
     _noted(fig, waits)
     means = waits.groupby("scheduler")["first_wait"].mean().sort_values() / 3600
-    ends = [f"{means.iloc[k]:.3g} h ({look(str(means.index[k])).label})" for k in (0, -1)]
+    ends = [f"{means.iloc[k]:,.2g} h" if means.iloc[k] < 10 else f"{means.iloc[k]:,.0f} h" for k in (0, -1)]
+    ends = [f"{end} ({look(str(means.index[k])).label})" for end, k in zip(ends, (0, -1), strict=True)]
     return charts.legend(fig, headline=f"The longest wait for a first start: {' to '.join(ends)}")
 
 

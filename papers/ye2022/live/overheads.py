@@ -16,7 +16,7 @@ from astraea.experiments.run import Run
 from astraea.plots import charts
 from astraea.plots.style import name_axis
 from papers.ye2022.evaluation import LEASE_TERMS, few_seeds, workloads
-from papers.ye2022.lease_term import over_terms
+from papers.ye2022.lease_term import over_terms, term_range
 from papers.ye2022.readings import ASTRAEA
 
 TRACE: Final = "venus"
@@ -67,6 +67,4 @@ def overheads_picture(table: pd.DataFrame) -> Figure:
     name_axis(axes[1].yaxis, "overhead_share", log=True)
     axes[1].set_ylabel("Overhead [% of JCT]\n(log scale)")
     best = table.pivot_table("average_jct", "overheads", "lease_term").idxmin(axis=1) / 60
-    ends = f"{best.min():g}" if best.min() == best.max() else f"{best.min():g} to {best.max():g}"
-    headline = f"The lease term of the lowest JCT is {ends} min, whichever overheads"
-    return charts.legend(fig, columns=3, headline=headline)
+    return charts.legend(fig, columns=3, headline=f"The lease term of the lowest JCT is {term_range(best)}")

@@ -72,5 +72,5 @@ def spread_picture(table: pd.DataFrame) -> Figure:
         ax.set_ylim(bottom=0)
     charts.title(axes[0], "(a) completion times")
     charts.title(axes[1], "(b) sharing loss")
-    found = f"ASTRAEA has the lower JCT at {listed(f'{at:g}' for at in sooner) if len(sooner) else 'no spread'}"
+    found = f"ASTRAEA has the lower JCT at {f'spreads of {listed(sooner)}' if len(sooner) else 'no spread'}"
     return charts.legend(fig, columns=2, headline=found)
