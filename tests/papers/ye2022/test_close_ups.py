@@ -35,7 +35,8 @@ def trace_of(*jobs: tuple[str, int, float]) -> Trace:
 
 
 def texts(fig: Figure) -> str:
-    return " ".join(text.get_text().replace("\n", " ") for text in fig.findobj(matplotlib.text.Text))
+    found = " ".join(text.get_text() for text in fig.findobj(matplotlib.text.Text))
+    return found.replace("\n", " ").replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_jobs_with_many_gpus_are_compared_with_all() -> None:
