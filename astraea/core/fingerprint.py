@@ -32,7 +32,7 @@ from numba.core.dispatcher import Dispatcher
 
 from astraea.core import origins
 from astraea.core.errors import InputError
-from astraea.core.origins import is_foreign, is_named_tuple, known_name, of_project, owner
+from astraea.core.origins import is_foreign, known_name, of_project, owner
 
 PACKAGES: Final = {"sklearn": "scikit-learn"}
 """Distribution names of packages that are imported under another name."""
@@ -187,7 +187,7 @@ class _Pickler(pickle.Pickler):
             return of, _PARTS[kind](value)
         if isinstance(value, enum.Enum):
             return of, value.name, value.value
-        if is_named_tuple(value):
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
             return of, tuple(value), getattr(value, "__dict__", None)
         if is_dataclass(value):
             return of, [(f.name, getattr(value, f.name)) for f in fields(value)]

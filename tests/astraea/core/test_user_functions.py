@@ -135,7 +135,7 @@ def defaults(helper=inner):
             current(more["leaves"])
         with pytest.raises(InputError, match=r"^takes: PAIR cannot be compiled again"):
             current(more["takes"])
-        with pytest.raises(InputError, match=r"^defaults\(\): inner cannot be compiled again"):
+        with pytest.raises(InputError, match=r"^defaults\(\) cannot be compiled again"):
             current(more["defaults"])
     cell["FACTOR"] = numba.vectorize(["float64(float64)"])(lambda x: x)
     with pytest.raises(InputError, match=r"^outer: inner: FACTOR is a DUFunc, whose content cannot be known"):
