@@ -1,80 +1,63 @@
 """Fingerprints of values: equal fingerprints mean equal content, functions included.
 
+A fingerprint is the SHA-256 of a pickle. What pickle writes as a name only is replaced by its content:
+
 - A function of the project: its name and the digest of what its module can reach (`astraea.core.source`).
 - A function from elsewhere, such as a policy in a notebook: its code, without comments and file names, and everything
   that it uses. These are globals, attributes of modules and classes, cells and defaults; functions among them in turn.
 - An object that another package provides under a name: this name and the version of that package.
-- Data: their content. Cached properties of a dataclass (`cached_property`) do not count.
 
-A value whose content cannot be known is refused with a message. So are instances of subclasses of numbers, texts and
-containers, because they may have further attributes.
+Of a dataclass its fields count, and no cached properties (`cached_property`). A value whose content cannot be known is
+refused with a message. So are instances of other classes that are not of a package in `EXACT`.
 """
 
 from __future__ import annotations
 
-import datetime
-import decimal
+import copyreg
 import enum
-import fractions
 import functools
-import pathlib
-import re
+import io
+import pickle
 import sys
-import types
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from hashlib import sha256
 from importlib import metadata
-from pickle import PicklingError
-from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType, SimpleNamespace
+from types import CodeType, FunctionType, MappingProxyType, ModuleType, NoneType
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
-from joblib.hashing import NumpyHasher
 from numba.core.dispatcher import Dispatcher
-from numba.core.types import Type as NumbaType
 
-from astraea.core import origins, source
+from astraea.core import origins
 from astraea.core.errors import InputError
-from astraea.core.origins import is_foreign, is_named_tuple, known_name, of_project, owner
+from astraea.core.origins import is_foreign, known_name, of_project, owner
 
 PACKAGES: Final = {"sklearn": "scikit-learn"}
 """Distribution names of packages that are imported under another name."""
 
-_WRITTEN: Final = {
-    bool, int, float, complex, str, bytes, range, decimal.Decimal, fractions.Fraction, datetime.date,
-    datetime.datetime, datetime.time, datetime.timedelta, pd.Timestamp, pd.Timedelta, pathlib.PosixPath,
-    pathlib.WindowsPath, pathlib.PurePosixPath, pathlib.PureWindowsPath, type(None), type(...), type(NotImplemented),
+EXACT: Final = {
+    "_collections", "builtins", "collections", "datetime", "decimal", "fractions", "functools", "numpy", "pandas",
+    "pathlib", "pyarrow", "re", "types", "zoneinfo",
 }  # fmt: skip
-"""Types whose `repr` is their whole content."""
+"""Packages whose objects are pickled with all their content."""
 
-_ARRAYS: Final = (np.ndarray, pd.DataFrame, pd.Series, pd.Index, pd.api.extensions.ExtensionArray)
-_MAPPINGS: Final = (dict, OrderedDict, MappingProxyType, defaultdict)
+_PLAIN: Final = {NoneType, bool, int, float, str, bytes, tuple, list, dict}
 
-_PARTS: Final[dict[type, Callable[[Any], tuple[Any, ...]]]] = {
-    slice: lambda value: ((value.start, value.stop, value.step),),
-    re.Pattern: lambda value: ((value.pattern, value.flags),),
-    MethodType: lambda value: (value.__func__, value.__self__),
-    functools.partial: lambda value: (value.func, value.args, value.keywords),
-    functools.cached_property: lambda value: (value.func,),
+_PARTS: Final[dict[type, Callable[[Any], Any]]] = {
+    MappingProxyType: dict,
+    functools.cached_property: lambda value: value.func,
     property: lambda value: (value.fget, value.fset, value.fdel),
-    staticmethod: lambda value: (value.__func__,),
-    classmethod: lambda value: (value.__func__,),
-    SimpleNamespace: lambda value: (vars(value),),
-}
-"""The parts that make up the content of a value, by type."""
-
-_DESCRIPTORS: Final = (
-    types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
-    types.MethodDescriptorType, types.WrapperDescriptorType,
-)  # fmt: skip
-"""Descriptors that Python itself adds to a class: of slots and fields, and wrappers."""
-
-_FIELD: Final = type(vars(source.Source)["digest"])
-"""Descriptor of a field of a named tuple."""
+    staticmethod: lambda value: value.__func__,
+    classmethod: lambda value: value.__func__,
+    CodeType: lambda code: (
+        code.co_name, code.co_code, code.co_exceptiontable, code.co_names, code.co_varnames, code.co_freevars,
+        code.co_cellvars, code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags,
+        code.co_consts,
+    ),
+}  # fmt: skip
+"""The content of values that pickle refuses, by type; of code without its location."""
 
 
 def fingerprint(value: Any, name: str = "the value") -> str:
@@ -119,126 +102,117 @@ class _Walk:
     """The state of one fingerprint; a value inside itself, such as a recursive function, is given by its depth."""
 
     open: list[Any] = field(default_factory=list)
-    known: dict[int, tuple[Any, str]] = field(default_factory=dict)  #: finished values and digests, by `id`
+    known: dict[int, tuple[Any, str]] = field(default_factory=dict)  #: finished functions and digests, by `id`
     functions: list[tuple[str, Any]] = field(default_factory=list)
 
     def of(self, value: Any, name: str) -> str:
-        """Return the digest of one value."""
+        """Return the digest of a value."""
+        file = io.BytesIO()
+        try:
+            _Pickler(file, self, value, name).dump(value)
+        except InputError:
+            raise
+        except Exception:  # of any kind, because objects in it can raise anything
+            raise _refusal(value, f"{name} is") from None
+        return sha256(file.getbuffer()).hexdigest()
+
+    def of_code(self, value: Any, name: str) -> str:
+        """Return the digest of a function, class or module."""
         if id(value) in self.known:
             return self.known[id(value)][1]
         bare = plain(value)
         for depth, outer in enumerate(self.open):
             if outer is bare:
-                return _digest([f"itself, at depth {depth}"])
+                return f"itself, at depth {depth}"
         if isinstance(bare, FunctionType) and is_foreign(bare):
             self.functions.append((name, value))
         self.open.append(bare)
-        digest = _digest(self._words(value, name))
+        digest = self.of([_options(value), *self._content(bare, name)], name)
         self.open.pop()
         self.known[id(value)] = value, digest
         return digest
 
-    def _words(self, value: Any, name: str) -> Iterator[str]:
-        kind = type(value)
-        if (kind in _WRITTEN and getattr(value, "tzinfo", None) is None) or isinstance(value, NumbaType | np.dtype):
-            yield from (kind.__qualname__, repr(value))
-        elif isinstance(value, np.generic) and kind is value.dtype.type and not value.dtype.hasobject:
-            is_void = isinstance(value, np.void)  # a long one is not written in full
-            yield from (kind.__qualname__, repr((value.dtype, value.tobytes())) if is_void else repr(value))
-        elif isinstance(value, _ARRAYS):
-            yield from (kind.__qualname__, _content_hash(value, name))
-        else:
-            if is_compiled(value) and (options := _options(value)):
-                yield self.of(options, f"{name}: options")
-            yield type(plain(value)).__qualname__
-            yield from self._content(plain(value), name)
-
-    def _content(self, value: Any, name: str) -> Iterator[str]:
-        kind = type(value)
-        if kind in (tuple, list) or (is_named_tuple(value) and not getattr(value, "__dict__", None)):
-            yield from (self.of(part, f"{name}[{k}]") for k, part in enumerate(value))
-            yield from self._class_of_user(value)
-        elif kind in _MAPPINGS:
-            for key, part in value.items():
-                yield from (self.of(key, name), self.of(part, f"{name}[{key!r}]"))
-            if kind is defaultdict:
-                yield self.of(value.default_factory, name)
-        elif kind in (set, frozenset):  # without an order, so each part on its own
-            yield from sorted(_Walk([*self.open], {}, self.functions).of(part, name) for part in value)
-        elif kind in _PARTS:
-            yield from (self.of(part, name) for part in _PARTS[kind](value))
-        elif isinstance(value, enum.Enum):
-            yield from (str(value.name), self.of(value.value, name), self.of(kind, kind.__qualname__))
-        elif isinstance(value, FunctionType):
-            yield from self._function(value, name)
-        elif kind is BuiltinFunctionType and not isinstance(value.__self__, ModuleType | None):
-            yield from (value.__name__, self.of(value.__self__, name))
-        elif isinstance(value, type):
-            yield from self._class(value, name)
-        elif kind is ModuleType and (found := of_project(value)) is not None:
-            yield found.digest
-        elif kind is ModuleType and (package := owner(value)) is not None:
-            yield from (value.__name__, version(package))
-        elif is_dataclass(value):
-            for f in fields(value):
-                yield from (f.name, self.of(getattr(value, f.name), f"{name}.{f.name}"))
-            yield from self._class_of_user(value)
-        elif isinstance(value, _DESCRIPTORS):
-            yield value.__qualname__
-        elif kind is _FIELD:
-            yield repr(value.__reduce__()[1][0])
-        elif callable(value) and (known := known_name(value)) is not None:
-            yield from (known[1], known[0], version(known[0]))
-        else:
-            raise _refusal(value, name)
-
-    def _function(self, function: FunctionType, name: str) -> Iterator[str]:
-        yield function.__qualname__
-        package, ours, closed = owner(function), of_project(function), function.__code__.co_freevars
+    def _content(self, value: Any, name: str) -> Iterator[Any]:
+        package, ours = owner(value), of_project(value)
+        if isinstance(value, ModuleType):
+            if package is None and ours is None:
+                raise _refusal(value, f"{name} is")
+            yield ours.digest if ours is not None else (value.__name__, version(str(package)))
+            return
+        is_class = isinstance(value, type)
+        yield value.__qualname__
         if package is not None:
-            yield from (package, version(package))
-            if not closed or known_name(function) is not None:
+            yield package, version(package)
+            is_whole = not (value.__flags__ & origins.ON_HEAP if is_class else value.__code__.co_freevars)
+            if is_whole or known_name(value) is not None:
                 return
-        elif ours is not None:
+        if ours is not None:
             yield ours.digest
-        yield from _code(function.__code__, function.__doc__)
-        yield self.of(function.__defaults__, f"{name}()")
-        yield self.of(function.__kwdefaults__, f"{name}()")
+        if not is_class:
+            yield from self._function(value, name, is_ours=package is not None or ours is not None)
+        elif ours is None:
+            yield (*value.__bases__, type(value))
+            for key, part in sorted(origins.parts_of_class(value).items()):
+                yield key, self.of(part, f"{name}.{key}")
+
+    def _function(self, function: FunctionType, name: str, *, is_ours: bool) -> Iterator[Any]:
+        code, doc = function.__code__, function.__doc__
+        yield code.replace(co_consts=tuple(None if doc is not None and c == doc else c for c in code.co_consts))
+        yield self.of([function.__defaults__, function.__kwdefaults__], f"{name}()")
         for used, value in origins.names(function).items():
-            if used in closed or (package is None and ours is None):
-                # the used parts of a user's module follow
-                yield from (used, "" if isinstance(value, ModuleType) and is_foreign(value) else
-                            self.of(value, f"{name}: {used}"))  # fmt: skip
-
-    def _class_of_user(self, value: Any) -> Iterator[str]:
-        if is_foreign(type(value)):
-            yield self.of(type(value), type(value).__qualname__)
-
-    def _class(self, cls: type, name: str) -> Iterator[str]:
-        yield cls.__qualname__
-        package = owner(cls)
-        if package is not None and (not cls.__flags__ & origins.ON_HEAP or known_name(cls) is not None):
-            yield from (package, version(package))
-        elif (ours := of_project(cls)) is not None:
-            yield ours.digest
-        else:
-            yield from (self.of(base, name) for base in (*cls.__bases__, type(cls)))
-            for key, part in sorted(origins.parts_of_class(cls).items()):
-                yield from (key, self.of(part, f"{name}.{key}"))
+            if used in code.co_freevars or not is_ours:  # the used parts of a user's module follow
+                is_module = isinstance(value, ModuleType) and is_foreign(value)
+                yield used, "" if is_module else self.of(value, f"{name}: {used}")
 
 
-def _digest(words: Iterable[str]) -> str:
-    h = sha256()
-    for word in words:
-        h.update(f"{len(word)}:{word}".encode())
-    return h.hexdigest()
+class _Pickler(pickle.Pickler):
+    """A pickler of one value."""
+
+    def __init__(self, file: io.BytesIO, walk: _Walk, root: Any, name: str) -> None:
+        super().__init__(file, protocol=4)
+        self.fast = True  # without a memo, in which two equal values differ from one that occurs twice
+        self.walk, self.root, self.name = walk, root, name
+
+    def persistent_id(self, value: Any) -> Any:
+        """Return the content of what pickle knows only by its name, or in no order, or not at all; else None."""
+        kind, walk = type(value), self.walk
+        if kind in _PLAIN:
+            return None
+        if isinstance(value, FunctionType | type | ModuleType) or is_compiled(value):
+            return walk.of_code(value, self.name)
+        of = kind if is_foreign(kind) else kind.__qualname__
+        if kind in (set, frozenset):  # without an order, so each part on its own
+            return of, sorted(_Walk([*walk.open], {}, walk.functions).of(part, self.name) for part in value)
+        if kind in _PARTS:
+            return of, _PARTS[kind](value)
+        if isinstance(value, enum.Enum):
+            return of, value.name, value.value
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return of, tuple(value), getattr(value, "__dict__", None)
+        if is_dataclass(value):
+            return of, [(f.name, getattr(value, f.name)) for f in fields(value)]
+        if callable(value) and (known := known_name(value)) is not None:
+            return known, version(known[0])
+        return None
+
+    def reducer_override(self, value: Any) -> Any:
+        """Return how any other value is made, unless that is only a name."""
+        kind = type(value)
+        if owner(kind) in EXACT and not isinstance(value, np.ma.MaskedArray):
+            with suppress(Exception):
+                reduce = copyreg.dispatch_table.get(kind)
+                reduced = reduce(value) if reduce else value.__reduce_ex__(4)
+                if not isinstance(reduced, str) or value is ... or known_name(value) is not None:
+                    return reduced
+        raise _refusal(value, f"{self.name} {'is' if value is self.root else 'contains'}")
 
 
 def _options(function: Any) -> dict[str, Any]:
     """Return the numba options that affect how a user's function is compiled."""
-    given = {**function.targetoptions, **function.locals, "signatures": str(signatures(function) or "") or None}
-    kept = {name: value for name, value in given.items() if value is not None and name not in ("cache", "nopython")}
-    return kept if is_foreign(function.py_func) else {}
+    if not is_compiled(function) or not is_foreign(function.py_func):
+        return {}
+    given = {**function.targetoptions, "locals": function.locals, "signatures": signatures(function)}
+    return {name: str(value) for name, value in given.items() if value and name not in ("cache", "nopython")}
 
 
 def signatures(function: Any) -> list[Any]:
@@ -246,36 +220,8 @@ def signatures(function: Any) -> list[Any]:
     return [] if function._can_compile else list(function.nopython_signatures)
 
 
-def _code(code: CodeType, doc: str | None) -> Iterator[str]:
-    """Yield what a function's code does, without its location."""
-    for part in origins.inner_codes(code):
-        kept = [c for c in part.co_consts if not isinstance(c, CodeType) and not (part is code and c == doc)]
-        yield repr((
-            part.co_name, part.co_code, part.co_exceptiontable, part.co_names, part.co_varnames, part.co_freevars,
-            part.co_cellvars, part.co_argcount, part.co_posonlyargcount, part.co_kwonlyargcount, part.co_flags,
-        ))  # fmt: skip
-        yield _Walk().of(kept, "a constant")
-
-
-class _Hasher(NumpyHasher):  # type: ignore[misc]
-    """`joblib.hash`, but it refuses users' functions and classes, which joblib would hash by name alone."""
-
-    def save(self, obj: Any) -> None:
-        if is_foreign(obj):
-            raise PicklingError
-        super().save(obj)
-
-
-def _content_hash(value: Any, name: str) -> str:
-    """Return the hash of an array or a table."""
-    if owner(type(value)) in ("numpy", "pandas") and not isinstance(value, np.ma.MaskedArray):
-        with suppress(Exception):  # of any kind, because objects in it can raise anything
-            return str(_Hasher().hash(value))
-    raise _refusal(value, name)
-
-
-def _refusal(value: Any, name: str) -> InputError:
+def _refusal(value: Any, place: str) -> InputError:
     return InputError(
-        f"{name} is a {type(value).__qualname__}, whose content cannot be known, so results that depend on it "
+        f"{place} a {type(value).__qualname__}, whose content cannot be known, so results that depend on it "
         "cannot be cached; use numbers, texts, arrays, tables, or containers and functions of these"
     )

@@ -138,8 +138,3 @@ def parts_of_class(cls: type) -> dict[str, Any]:
         parts = {name: part for name, part in parts.items() if is_foreign(inner[name])}
         parts |= {name: member.value for name, member in cls.__members__.items()}
     return parts
-
-
-def is_named_tuple(value: Any) -> bool:
-    """Return whether it is a named tuple."""
-    return isinstance(value, tuple) and hasattr(value, "_fields")

@@ -61,14 +61,12 @@ def of_module(name: str) -> Source:
         raise RuntimeError(f"imports form a cycle: {' -> '.join((*_open[_open.index(name) :], name))}")
     _open.append(name)
     try:
-        return _read(_bytes(path).decode(), path, name)
+        return _read(path.read_text(encoding="utf-8"), path, name)
     finally:
         _open.pop()
 
 
 _open: list[str] = []
-_seen: dict[Path, tuple[str, os.stat_result]] = {}
-"""Digest of each file when this process read it, and its status taken after that."""
 
 
 def of_modules(names: Iterable[str | None]) -> Source:
@@ -106,34 +104,14 @@ def _real(path: Path) -> Path:
 def refuse_changes(files: Iterable[Path]) -> None:
     """Raise `ChangedError` if one of these files changed after this process, which may run the old code, had started.
 
-    The inode's change time is compared, because replacing a file with an older one changes it too. A backup with hard
-    links, or a new mode, changes only that time: a file that was read before is then compared with what was read.
+    The inode's change time is compared, because replacing a file with an older one changes it too.
     """
     for path in sorted(files):
-        if not path.exists() or (path.stat().st_ctime > STARTED and not _says_the_same(path)):
+        if not path.exists() or path.stat().st_ctime > STARTED:
             raise ChangedError(
                 f"{path.relative_to(ROOT)} changed while this process ran, so its results may come from the old code; "
                 "start it again (finished results are kept)"
             )
-
-
-def _says_the_same(path: Path) -> bool:
-    """Return whether a file was unchanged when it was read, and has not been written since.
-
-    Comparing the content is not enough: a module may have been imported between an edit and its undoing.
-    """
-    if path not in _seen:
-        return False
-    content, status = _seen[path]
-    is_written = status.st_ctime > STARTED or path.stat().st_mtime_ns != status.st_mtime_ns
-    return not is_written and sha256(path.read_bytes()).hexdigest() == content
-
-
-def _bytes(path: Path) -> bytes:
-    """Read a file and remember its digest."""
-    content = path.read_bytes()
-    _seen[path] = sha256(content).hexdigest(), path.stat()
-    return content
 
 
 def _file(name: str) -> Path | None:
@@ -151,7 +129,7 @@ def _read(text: str, path: Path | None, name: str) -> Source:
     files = {path} if path is not None else set()
     for data in _data_beside(path.parent) if path is not None else ():
         if any(data.name.endswith(end) for end in reader.ends):
-            words += [data.name, sha256(_bytes(data)).hexdigest()]
+            words += [data.name, sha256(data.read_bytes()).hexdigest()]
             files.add(data)
     digest = sha256("\0".join(words).encode()).hexdigest()
     return Source(

@@ -12,7 +12,7 @@ from numba.core.registry import cpu_target
 
 from astraea.core.errors import InputError
 from astraea.core.fingerprint import is_compiled, plain, signatures, with_functions
-from astraea.core.origins import is_foreign, is_named_tuple, names
+from astraea.core.origins import is_foreign, names
 
 
 def current(function: Any) -> Any:
@@ -34,7 +34,7 @@ def current(function: Any) -> Any:
             if id(other) not in copies.made and _is_compiled(other):
                 raise InputError(
                     f"{name} cannot be compiled again, so it may not see what has changed; make it with "
-                    "numba.njit, and call it by its name, as an attribute of a module or from a tuple"
+                    "numba.njit, and call it by its name or as an attribute of a module"
                 )
         _CURRENT[function] = known
     return known[1]
@@ -62,21 +62,14 @@ class _Copies:
         self.made: dict[int, tuple[Any, Any]] = {}  # by the `id` of the first
 
     def of(self, value: Any) -> Any:
-        """Return a copy of a user's compiled function, or of a tuple that contains one; any other value as it is."""
+        """Return a copy of a user's compiled function; any other value as it is."""
         if id(value) in self.made:
             return self.made[id(value)][1]
-        if _is_compiled_by_user(value):
-            return self._function(value)
-        if type(value) is tuple or is_named_tuple(value):
-            parts = [self.of(part) for part in value]
-            if any(new is not old for new, old in zip(parts, value, strict=True)):
-                self.made[id(value)] = value, getattr(value, "_make", tuple)(parts)
-                return self.made[id(value)][1]
-        return value
+        return self._function(value) if _is_compiled_by_user(value) else value
 
     def _function(self, function: Any) -> Any:
         python = plain(function)
-        copy = FunctionType(python.__code__, {**python.__globals__}, python.__name__, self.of(python.__defaults__),
+        copy = FunctionType(python.__code__, {**python.__globals__}, python.__name__, python.__defaults__,
                             python.__closure__ and tuple(CellType() for _ in python.__closure__))  # fmt: skip
         copy.__module__, copy.__qualname__, copy.__doc__ = python.__module__, python.__qualname__, python.__doc__
         made = numba.jit(locals=function.locals, **function.targetoptions)(copy)

@@ -14,17 +14,7 @@ import numpy.typing as npt
 from numba import types
 
 from astraea.cluster.engine import accounting, decisions, leases, loop, placement, queues
-from astraea.cluster.engine.state import (
-    EVERY_ROUND,
-    NOT_YET,
-    PENDING,
-    RUNNING,
-    WHILE_ONE_FITS,
-    WHILE_ONE_WAITS,
-    I,
-    Private,
-    View,
-)
+from astraea.cluster.engine.state import EVERY_ROUND, NOT_YET, PENDING, RUNNING, I, Private, View
 from astraea.core.compilation import borrowed, inlined
 
 # order of events at one time: jobs that end make room for jobs that start
@@ -169,10 +159,7 @@ def next_round(view: View, private: Private) -> int:
     """
     s, x = borrowed(view), borrowed(private)
     x.engine[0].next_arrival = len(s.job)
-    revisit, waits = x.engine[0].revisit, s.region[len(s.tenant)].length > 0
-    looks_again = revisit == EVERY_ROUND or (revisit == WHILE_ONE_WAITS and waits)
-    looks_again = looks_again or (revisit == WHILE_ONE_FITS and queues.some_job_fits(s))
-    if not looks_again and (x.engine[0].heap_size == 0 or x.heap[0].time == np.inf):
+    if not loop.looks_again(s, x) and (x.engine[0].heap_size == 0 or x.heap[0].time == np.inf):
         return 0
     return loop.next_round(s, x)
 

@@ -76,9 +76,7 @@ def next_round(s: View, x: Private) -> int:
     could be granted.
     """
     began = x.engine[0].round_number > 0 or x.engine[0].next_arrival > 0
-    revisit, waits = x.engine[0].revisit, s.region[len(s.tenant)].length > 0
-    looks_again = revisit == EVERY_ROUND or (revisit == WHILE_ONE_WAITS and waits)
-    if began and (looks_again or (revisit == WHILE_ONE_FITS and queues.some_job_fits(s))):
+    if began and looks_again(s, x):
         return x.engine[0].round_number + 1
     time = np.inf
     if x.engine[0].next_arrival < len(s.job):
@@ -89,6 +87,15 @@ def next_round(s: View, x: Private) -> int:
         return x.engine[0].round_number + 1
     number = round_at(time, s.clock[0].interval)
     return max(number, x.engine[0].round_number + 1) if began else number
+
+
+@inlined
+def looks_again(s: View, x: Private) -> bool:
+    """Return whether the policy may decide otherwise at the next round although nothing happens."""
+    revisit, waits = x.engine[0].revisit, s.region[len(s.tenant)].length > 0
+    if revisit == EVERY_ROUND or (revisit == WHILE_ONE_WAITS and waits):
+        return True
+    return revisit == WHILE_ONE_FITS and queues.some_job_fits(s)
 
 
 @inlined

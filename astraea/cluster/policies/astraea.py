@@ -7,7 +7,8 @@ share is its whole quota (Eq. 16), and newly submitted jobs go before all others
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -49,15 +50,26 @@ class Parameters(NamedTuple):
 def astraea(s: View) -> None:
     """ASTRAEA's AllocateJob ([Ye2022] Algorithm 1)."""
     p = unpack(Parameters, s.parameters)
+    allocate(s, p, p, rho_tenant)
+
+
+@inlined
+def allocate(s: View, p: Any, q: Parameters, rho: Callable[[View, Any, int], float]) -> None:
+    """Algorithm 1 with the parameters `p` of `rho`, by which tenants are compared, and those of Algorithm 2, `q`."""
     is_closed = np.zeros(len(s.tenant), np.bool_)  # the tenant's first job does not fit, or all of its jobs have leases
     # line 4: while some pending job fits; every rho (lines 2, 3) is computed when it is needed
     while some_job_fits(s):
-        # Phase 1: tenant selection (line 5)
-        t = select_tenant(s, p, is_closed)
+        # Phase 1: tenant selection (line 5): the smallest rho of those with pending jobs, ties to the first
+        t, least = NO_TENANT, np.inf
+        for u in range(len(s.tenant)):
+            if not is_closed[u] and len(candidates(s, u)) > 0:
+                rho_u = rho(s, p, u)
+                if rho_u < least:
+                    t, least = u, rho_u
         if t == NO_TENANT:
             break
         # Phase 2: job selection (lines 6, 7)
-        j = select_job(s, p, t)
+        j = select_job(s, q, t)
         # lines 8-10: if its gang is free (<=, printed <); on which nodes (line 9) the engine decides after the round
         if j != NO_JOB and fits(s, j):
             # lines 11-15: a lease, so fewer GPUs are free; the grant counts in the tenant's rho at once
@@ -65,18 +77,6 @@ def astraea(s: View) -> None:
         else:
             # lines 16, 17: continue with the rest
             is_closed[t] = True
-
-
-@inlined
-def select_tenant(s: View, p: Parameters, is_closed: np.ndarray) -> int:
-    """Algorithm 1, line 5: return the tenant with the smallest rho that has pending jobs and is not closed."""
-    best, least = NO_TENANT, np.inf
-    for t in range(len(s.tenant)):
-        if not is_closed[t] and len(candidates(s, t)) > 0:
-            rho = rho_tenant(s, p, t)
-            if rho < least:
-                best, least = t, rho
-    return best
 
 
 @inlined

@@ -14,13 +14,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from astraea.cluster.engine.accounting import tenant_decayed
 from astraea.cluster.engine.state import View
 from astraea.cluster.policies.astraea import Parameters as AlgorithmTwo
-from astraea.cluster.policies.astraea import select_job
-from astraea.cluster.policy import NO_JOB, NO_TENANT, candidates, fits, grant, level, policy, some_job_fits, unpack
+from astraea.cluster.policies.astraea import allocate
+from astraea.cluster.policy import level, policy, unpack
 from astraea.core.compilation import inlined
 
 
@@ -42,29 +40,11 @@ PLAIN: Final = AlgorithmTwo()
 @policy("decayed-usage", Parameters, at_least={"half_life": 1})
 def decayed_usage(s: View) -> None:
     """Least decayed usage per quota first (Slurm's fair share), jobs and leases of [Ye2022] Algorithms 1 and 2."""
-    p = unpack(Parameters, s.parameters)
-    is_closed = np.zeros(len(s.tenant), np.bool_)
-    while some_job_fits(s):
-        t = select_tenant(s, p, is_closed)
-        if t == NO_TENANT:
-            break
-        j = select_job(s, PLAIN, t)
-        if j != NO_JOB and fits(s, j):
-            grant(s, j)
-        else:
-            is_closed[t] = True
+    allocate(s, unpack(Parameters, s.parameters), PLAIN, half_lives)
 
 
 @inlined
-def select_tenant(s: View, p: Parameters, is_closed: np.ndarray) -> int:
-    """Return the tenant with the least usage per quota that has pending jobs and is not closed.
-
-    Usage includes leases granted in this round.
-    """
-    best, least = NO_TENANT, np.inf
-    for t in range(len(s.tenant)):
-        usage = tenant_decayed(s, t, s.clock[0].now) + s.tenant[t].granted * p.lease_term
-        half_lives = level(usage / (s.tenant[t].quota * p.half_life))
-        if not is_closed[t] and len(candidates(s, t)) > 0 and half_lives < least:
-            best, least = t, half_lives
-    return best
+def half_lives(s: View, p: Parameters, t: int) -> float:
+    """Return the usage of tenant `t` per quota, leases granted in this round included."""
+    usage = tenant_decayed(s, t, s.clock[0].now) + s.tenant[t].granted * p.lease_term
+    return level(usage / (s.tenant[t].quota * p.half_life))

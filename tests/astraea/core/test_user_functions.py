@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import types
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
@@ -79,19 +79,15 @@ def test_a_cell_of_a_closure() -> None:
     assert current(below)(1.0) == 6.0
 
 
-def test_helpers_in_tuples_and_modules_and_defaults() -> None:
-    class Helpers(NamedTuple):
-        first: Any
-
-    scope: dict[str, Any] = {"compiled": compiled, "settings": types.ModuleType("settings"), "Helpers": Helpers}
+def test_helpers_in_modules() -> None:
+    scope: dict[str, Any] = {"compiled": compiled, "settings": types.ModuleType("settings")}
     exec("LIMIT = 1.0\n@compiled\ndef inner():\n    return LIMIT", scope)
     scope["settings"].below = types.ModuleType("below")
     scope["settings"].below.inner, scope["settings"].LIMIT = scope["inner"], 10.0
-    text = "PAIR, NAMED = (1, inner), Helpers(inner)\n@compiled\ndef outer(helper=inner):\n"
-    exec(text + "    return settings.below.inner() + settings.LIMIT + PAIR[1]() + NAMED.first() + helper()", scope)
-    assert scope["outer"]() == current(scope["outer"])() == 14.0
+    exec("@compiled\ndef outer():\n    return settings.below.inner() + settings.LIMIT", scope)
+    assert scope["outer"]() == current(scope["outer"])() == 11.0
     scope["LIMIT"], scope["settings"].LIMIT = 2.0, 20.0
-    assert current(scope["outer"])() == 28.0
+    assert current(scope["outer"])() == 22.0
     assert scope["settings"].below.inner is scope["inner"]
 
 
@@ -121,15 +117,26 @@ def leaves():
     with objmode(x="float64"):
         x = plain()
     return x
+PAIR = 1, inner
+@compiled
+def takes():
+    return PAIR[1](1.0)
+@compiled
+def defaults(helper=inner):
+    return helper(1.0)
 """
     exec(text, cell | {"register_jitable": register_jitable, "objmode": objmode}, more := {})  # type: ignore[var-annotated]
-    for function in ("calls_kept", "leaves"):
+    for function in ("calls_kept", "leaves", "takes"):
         more[function].py_func.__globals__.update(more)
     for _ in range(2):
         with pytest.raises(InputError, match=r"^calls_kept: kept cannot be compiled again"):
             current(more["calls_kept"])
         with pytest.raises(InputError, match=r"^leaves: plain: inner cannot be compiled again"):
             current(more["leaves"])
+        with pytest.raises(InputError, match=r"^takes: PAIR cannot be compiled again"):
+            current(more["takes"])
+        with pytest.raises(InputError, match=r"^defaults\(\) cannot be compiled again"):
+            current(more["defaults"])
     cell["FACTOR"] = numba.vectorize(["float64(float64)"])(lambda x: x)
     with pytest.raises(InputError, match=r"^outer: inner: FACTOR is a DUFunc, whose content cannot be known"):
         current(cell["outer"])
