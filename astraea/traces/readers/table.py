@@ -7,7 +7,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import compress
@@ -167,12 +167,6 @@ class Table:
         multiply, divide = unit
         most = MAX_TIME * divide / multiply
         return self.number(column, TIME[0], lambda v: (v >= 0) & (v <= most), empty=empty) * multiply / divide
-
-
-def among(values: TextArray, words: Collection[str]) -> BoolArray:
-    """Return which texts are one of some words."""
-    known = frozenset(words)
-    return np.array([value in known for value in values], dtype=bool)
 
 
 def _number(text: str) -> float:
