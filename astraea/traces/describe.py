@@ -68,13 +68,7 @@ def suitable_nodes(trace: Trace, gpus_per_node: int = 8) -> int:
 
 
 def describe(trace: Trace) -> pd.DataFrame:
-    """Compute the numbers of [Ye2022] §3 for a trace.
-
-    Returns
-    -------
-    DataFrame
-        Columns `statistic`, `value`, `unit`; NaN if the trace does not have the data.
-    """
+    """Return the numbers of [Ye2022] §3: columns `statistic`, `value`, `unit`; NaN if the trace lacks the data."""
     rows: list[tuple[str, float, str]] = [
         ("jobs", len(trace), "1"),
         ("tenants", len(trace.tenants), "1"),
