@@ -82,15 +82,13 @@ def checkpointed(
     Notes
     -----
     A save appears atomically: it is written to a temporary file, flushed to the disk, and then renamed; its name
-    contains a checksum. The last two saves are kept, plus a third while the next one is written. If a job is killed
-    while it saves, its unfinished file is removed at the next start.
+    contains a checksum. The last two saves are kept. If a job is killed while it saves, its unfinished file is removed
+    at the next start.
 
-    Without `last_store`, the state is saved when the step during which the signal came ends. If the step does not end
-    in time, the work since the last save is lost: at most `every` seconds and a step. `last_store` is the technique of
-    that name in [Ye2022] Section 5.1.1. A snapshot is taken at every iteration, and at the signal a daemon (here a
-    thread) writes the latest one. If the iteration ends before the job is stopped, its snapshot is written too. At most
-    the unfinished step and the work after the save are lost. The cost is one pickle of the state per step and memory
-    for a second copy, so `state` cannot be a pair of functions.
+    Without `last_store`, the work since the last save is lost if a step does not end in time: at most `every` seconds
+    and a step. `last_store` is the technique of that name in [Ye2022] Section 5.1.1; at most the unfinished step and
+    the work after the save are lost. The cost is one pickle of the state per step and memory for a second copy, so
+    `state` cannot be a pair of functions.
 
     SIGTERM also lets the step end; a second SIGTERM, 5 seconds later or more, ends the program at once.
 
@@ -111,7 +109,7 @@ def checkpointed(
     """
     place = folder_of_job() if folder is None else Path(folder)
     saves = Saves(state, every, place, last_store, signal, sharded, requeues)
-    with saves._notice.listening(saves._store_snapshot if last_store and is_first_rank() else None):
+    with saves._notice.listening(saves._store if last_store and is_first_rank() else None):
         saves.done = saves._disk.restore()
         yield saves
         if not saves._is_inside:
@@ -209,8 +207,5 @@ class Saves:
             raise SystemExit(_LEFT)
 
     def _store(self) -> None:
-        self._disk.store(*(self._snapshot or (self.done,)))
-
-    def _store_snapshot(self) -> None:
-        if self._snapshot is not None:
-            self._store()
+        if self._snapshot or not self._last_store:
+            self._disk.store(*(self._snapshot or (self.done,)))

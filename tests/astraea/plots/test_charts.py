@@ -61,7 +61,6 @@ def figure(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     charts.cdf(pending, "pending_time", "scheduler", axes[1], log=True)
     charts.cdf(pending, "pending_time", "scheduler", axes[2], log=True, tail=True)
     charts.lines(runs, "lease_term", "sharing_loss", "scheduler", axes[3], even=True)
-    charts.bars(runs[runs["lease_term"] == 900.0], "scheduler", "average_jct", axes[4])
     series = pd.DataFrame({"scheduler": "fifo", "time": np.arange(200) * 3600.0, "utilization": 0.5})
     charts.timeseries(series, "utilization", "scheduler", axes[6])
     charts.gantt(GRANTS, axes[7], gpus=6)
@@ -181,7 +180,7 @@ def test_saved_bytes_are_the_same_in_every_form_that_is_wanted(
     monkeypatch.setenv(VARIABLE, "svg, pdf")
     for folder in ("a", "b/c"):
         fig, ax = charts.panels()
-        charts.bars(runs, "scheduler", "average_jct", ax)
+        charts.by_scheduler(runs, "average_jct", ax)
         charts.save(fig, "fig99", "venus", tmp_path / folder, runs)
     first, second = ({p.suffix: p.read_bytes() for p in (tmp_path / folder).iterdir()} for folder in ("a", "b/c"))
     assert first == second and first.keys() == {".csv", ".png", ".svg", ".pdf"}
