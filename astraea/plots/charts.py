@@ -1,11 +1,6 @@
 """One function per kind of chart, from a tidy table to Axes, and `save` for the picture with its table.
 
 `ecdf` and `mean_interval` reduce many jobs to the few numbers that are drawn.
-
->>> points = ecdf(jobs, "rho_job", by="scheduler", at=[0.95])                                   # doctest: +SKIP
->>> fig, ax = panels()                                                                          # doctest: +SKIP
->>> cdf(points, "rho_job", by="scheduler", ax=ax, reference=(0.95, "0.95"))                     # doctest: +SKIP
->>> legend(fig); save(fig, "fig10", "venus", OUT, points)                                       # doctest: +SKIP
 """
 
 from __future__ import annotations
