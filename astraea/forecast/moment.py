@@ -16,12 +16,13 @@ from astraea.cluster.policy import Policy
 from astraea.cluster.rules import Rules, no_rules
 from astraea.cluster.site import Site
 from astraea.cluster.site_rules import rules
+from astraea.core.checks import whole_number
 from astraea.core.errors import InputError
 from astraea.core.text import printable
 from astraea.core.units import DAY, MINUTE
 from astraea.core.wording import SECONDS
 from astraea.traces.columns import MAX_DEMAND
-from astraea.traces.readers.slurm import WAITS
+from astraea.traces.readers.slurm_jobs import WAITS
 from astraea.traces.slurm_conf import seconds as slurm_seconds
 from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
@@ -63,9 +64,8 @@ def wish(text: str) -> Wish:
 
 
 def _gpus(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= MAX_DEMAND) or len(text) > 9:
-        raise InputError(f"a job: gpus must be a whole number from 1 to {MAX_DEMAND}, got {printable(text)!r}")
-    return int(text)
+    given = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else printable(text)
+    return whole_number(given, "a job: gpus", 1, MAX_DEMAND)
 
 
 def _seconds(text: str) -> float:

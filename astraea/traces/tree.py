@@ -23,11 +23,6 @@ class Tree(NamedTuple):
     priority: IntArray  #: higher goes first
 
     @property
-    def copied(self) -> Tree:
-        """The same tree in writable arrays."""
-        return self._replace(**{name: np.array(part) for name, part in self._asdict().items()})
-
-    @property
     def weight(self) -> FloatArray:
         """Share of the whole cluster, shape (Q,): the product of the shares from the top down; the top sums to 1."""
         above = np.zeros(len(self.parent) + 1)

@@ -33,11 +33,9 @@ from astraea.traces.columns import MAX_DEMAND, MAX_TIME, refuse_others
 from astraea.traces.readers.rows import Rows, faults_of
 from astraea.traces.readers.shares import read_shares, read_sshare
 from astraea.traces.readers.slurm_files import ID, TENANTS, read_json_jobs, read_rows
-from astraea.traces.readers.slurm_jobs import AGAIN, NEVER, PART, STEP, WAITS, details_of, jobs_of
+from astraea.traces.readers.slurm_jobs import details_of, jobs_of
 from astraea.traces.readers.table import Faults, Table, read_start
 from astraea.traces.slurm_words import GPU, REQUEUED, RUNNING, STATES, WAITING, count_of, gres_of, length_of
-
-__all__ = ["AGAIN", "NEVER", "NOBODY", "PART", "REQUIRED", "STEP", "WAITS", "read_slurm"]
 
 REQUIRED: Final = ("JobID", "Submit", "Start", "End", "State")
 
