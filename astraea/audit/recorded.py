@@ -205,8 +205,7 @@ def _seen(trace: Trace) -> tuple[int, list[str], FloatArray]:
     peak = round(float(everything.max(initial=0.0)))
     if trace.details is None:
         return peak, [], np.zeros(0)
-    hosts_in = {text: hosts_of(text) for text in trace.details["node_list"].unique()}
-    lists = pd.Series([hosts_in[text] for text in trace.details["node_list"].iloc[jobs]], dtype=object)
+    lists = pd.Series([hosts_of(text) for text in trace.details["node_list"].iloc[jobs]], dtype=object)
     last = lists[~runs["job"].duplicated(keep="last").to_numpy()]
     hosts = last.explode().dropna()
     rows = hosts.index.to_numpy()

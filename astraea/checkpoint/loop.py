@@ -20,7 +20,7 @@ from .slurm import RESERVE, Requeues, folder_of_job
 from .states import State, content_of
 
 log = logging.getLogger(__package__)
-_SIGNALS: Final = ("USR1", "USR2", "HUP", "URG")  # that Slurm sends by name, and that neither stop nor end a job
+SIGNALS: Final = ("USR1", "USR2", "HUP", "URG")  # that Slurm sends by name, and that neither stop nor end a job
 _LEFT: Final = 128 + signals.SIGTERM  # exit status of a program that SIGTERM ended
 
 
@@ -135,8 +135,8 @@ class Saves:
             raise ValueError(f"every: expected a number of seconds of at least 0, got {every!r}")
         if last_store and isinstance(state, tuple):
             raise ValueError("last_store: needs a state that can be pickled; got a pair of functions")
-        if signal not in _SIGNALS:
-            raise ValueError(f"signal: expected one of {', '.join(_SIGNALS)}, got {signal!r}")
+        if signal not in SIGNALS:
+            raise ValueError(f"signal: expected one of {', '.join(SIGNALS)}, got {signal!r}")
         if sharded and not (isinstance(state, tuple) and distributed()):
             raise ValueError("sharded: needs a pair of functions; call torch.distributed.init_process_group first")
         if not (isinstance(requeues, int) and requeues >= 0):

@@ -16,9 +16,6 @@ from astraea.traces.readers.slurm_files import read_rows
 from astraea.traces.readers.table import read_table, read_text
 from astraea.traces.tree import Shares, Tree
 
-SHARES: Final = ("Account", "User", "RawShares", "NormShares")
-"""Columns that identify the output of ``sshare -P``."""
-
 _AMOUNT: Final = ("a number of GPUs of at least 0, or nothing", lambda v: v >= 0)
 _NUMBERS: Final[dict[str, tuple[Any, float]]] = {
     "quota": (_AMOUNT, np.nan),
@@ -88,7 +85,7 @@ def read_sshare(path: Path) -> tuple[dict[str, float], dict[str, float], dict[st
     """
     text = read_text(path)
     head = text.lstrip("\n").split("\n", 1)[0]
-    if not {name.strip() for name in head.split("|")}.issuperset(SHARES):
+    if not {name.strip() for name in head.split("|")}.issuperset(("Account", "User", "RawShares", "NormShares")):
         return None
     (table,) = read_rows(path, (), True, {})
     accounts = np.array([not user for user in table.words("User")]) & (table.words("Account") != "root")
