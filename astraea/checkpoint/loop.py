@@ -114,7 +114,7 @@ def checkpointed(
         yield saves
         if not saves._is_inside:
             saves._store()
-        saves._leave_if(saves._agreed(saves._notice.leaves)[0])
+        saves._leave_if(saves._ranks.agreed(saves.done, saves._notice.leaves)[0])
 
 
 class Saves:
@@ -182,7 +182,8 @@ class Saves:
         is_due = is_first and time.monotonic() - self._disk.saved_at >= self._every
         end = self._requeues.end
         is_last = is_first and time.time() + self._slowest_step + self._disk.slowest + RESERVE > end
-        saves, leaves, requeues = self._agreed(self._notice.saves or is_due or is_last, self._notice.leaves, is_last)
+        is_due = self._notice.saves or is_due or is_last
+        saves, leaves, requeues = self._ranks.agreed(self.done, is_due, self._notice.leaves, is_last)
         if saves or leaves:
             self._notice.saves = False  # before the save: a request during it asks for the next one
             self._store()
@@ -195,13 +196,10 @@ class Saves:
         """React like the signal: save at the end of this step; with `last_store`, write the last snapshot at once."""
         self._notice.save_soon()
 
-    def _agreed(self, *flags: bool) -> list[bool]:
-        return self._ranks.agreed(self.done, *flags)
-
     def _leave_if(self, leaves: bool) -> None:
         """End the program, together with the other ranks and after all of them have saved."""
         if leaves:
-            self._agreed()
+            self._ranks.agreed(self.done)
             atexit.register(leave_groups)
             log.info("%s: leaving after step %d", self.folder, self.done)
             raise SystemExit(_LEFT)

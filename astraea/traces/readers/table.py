@@ -245,14 +245,12 @@ def _csv_rows(text: Sequence[str], has_tabs: bool) -> Iterator[tuple[int, list[s
 
 
 def table_of(
-    path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int], strict: bool = True,
-    faults: Faults | None = None,
-) -> Table:  # fmt: skip
+    path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int], strict: bool, faults: Faults
+) -> Table:
     """Make a table from rows of text that start on these lines; `faults` are those of lines that are not rows."""
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{path}, line 1: column {printable(name)!r} appears twice")
-    faults = {} if faults is None else faults
     good = [len(row) == len(names) for row in rows]
     for row, line, fits in zip(rows, lines, good, strict=True):
         if not fits and strict:
