@@ -16,7 +16,6 @@ from astraea.cluster.policy import Policy
 from astraea.cluster.rules import Rules, no_rules
 from astraea.cluster.site import Site
 from astraea.cluster.site_rules import rules
-from astraea.core.checks import whole_number
 from astraea.core.errors import InputError
 from astraea.core.text import printable
 from astraea.core.units import DAY, MINUTE
@@ -64,8 +63,9 @@ def wish(text: str) -> Wish:
 
 
 def _gpus(text: str) -> int:
-    given = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else printable(text)
-    return whole_number(given, "a job: gpus", 1, MAX_DEMAND)
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= MAX_DEMAND) or len(text) > 9:
+        raise InputError(f"a job: gpus must be a whole number from 1 to {MAX_DEMAND}, got {printable(text)!r}")
+    return int(text)
 
 
 def _seconds(text: str) -> float:
