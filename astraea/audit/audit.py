@@ -48,7 +48,6 @@ NAMELESS: Final = "a cluster"
 INTERVAL: Final = 1.0
 """Time between rounds [s]: a cluster reacts within a second or two, and its log is in whole seconds."""
 
-
 SHORT: Final = 100 * HOUR
 """In longer logs, utilization until the last submission is measured by the hour, not lease by lease [s]."""
 
@@ -200,18 +199,16 @@ def _lease_terms(
 
 
 def anonymous(trace: Trace) -> Trace:
-    """Replace tenants by letters, users and jobs by numbers, in their order, so always by the same names."""
+    """Replace tenants by letters, users and jobs by numbers, in their order, so always by the same names.
+
+    The history, of which an audit shows nothing, is left out.
+    """
     owners = sorted(set(trace.tenants) | set(still_waiting(trace)["tenant"]))
     letters: Sequence[str] = string.ascii_uppercase
     if len(owners) > len(letters):
         letters = [f"T{k:0{len(str(len(owners)))}d}" for k in range(1, len(owners) + 1)]
-    people = sorted({*trace.user, *(() if trace.history is None else trace.history.user)})
-    users = {user: f"user {k}" for k, user in enumerate(people, 1)}
-    return _renamed(trace, dict(zip(owners, letters, strict=False)), users)
-
-
-def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Trace:
-    """Return the same log with other names, also in its history."""
+    tenant = dict(zip(owners, letters, strict=False))
+    people = {user: f"user {k}" for k, user in enumerate(sorted(set(trace.user)), 1)}
     aside = trace.excluded_jobs
     number = len(trace) + len(aside)
     ids = np.array([f"{k:0{len(str(number))}d}" for k in range(1, number + 1)], dtype=object)
@@ -226,14 +223,13 @@ def _renamed(trace: Trace, tenant: dict[str, str], people: dict[str, str]) -> Tr
         changes["recorded"] = trace.recorded.assign(job_id=trace.recorded["job_id"].map(job))
     if trace.details is not None:
         changes["details"] = _without_names(trace.details, tenant, people)
-    if trace.history is not None:
-        changes["history"] = _renamed(trace.history, tenant, people)
     return dataclasses.replace(
         trace,
         name=NAMELESS,
         job_id=ids[: len(trace)],
         tenants=tuple(tenant[name] for name in trace.tenants),
         user=np.array([people[user] for user in trace.user], dtype=object),
+        history=None,
         **changes,
     )
 

@@ -19,7 +19,7 @@ from astraea.audit import sections
 from astraea.audit.audit import Audit
 from astraea.audit.causes import Cause
 from astraea.audit.compare import figures
-from astraea.audit.recorded import NOTICED
+from astraea.audit.recorded import NOTICED, size_of
 from astraea.audit.scenarios import AS_IT_WAS, FEW
 from astraea.audit.sections import label_of, section
 from astraea.core.result import provenance
@@ -75,12 +75,9 @@ def write(
     (folder / "audit.prom").write_text(as_openmetrics(found), encoding="utf-8")
     loader = jinja2.PackageLoader("astraea.audit", ".")
     environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    trace, cluster = found.trace, found.cluster
+    trace = found.trace
     when = f", from {trace.origin:%Y-%m-%d %H:%M}" if trace.origin is not None else ""
-    size = f"{counted(cluster.nodes, 'node')} of {counted(cluster.gpus_per_node, 'GPU')}"
-    if cluster.sizes:
-        size = f"{counted(cluster.nodes, 'node')} with {counted(cluster.gpus, 'GPU')}"
-    what = f"{counted(len(trace), 'job')} of {counted(len(trace.tenants), 'tenant')} on {size}"
+    what = f"{counted(len(trace), 'job')} of {counted(len(trace.tenants), 'tenant')} on {size_of(found.cluster)}"
     html = environment.get_template("page.html.jinja").render(
         name=trace.name, subtitle=f"{what}, {duration_text(found.end)}{when}", short=in_short,
         sections=[

@@ -135,7 +135,7 @@ def cluster_of(trace: Trace, nodes: int | None, gpus_per_node: int | None) -> tu
         size = gpus_per_node or _USUAL
         cluster = Cluster(math.ceil(peak / size), size)
         return cluster, [
-            f"The log names no nodes, so the cluster is taken as {_of(cluster)}: at most "
+            f"The log names no nodes, so the cluster is taken as {size_of(cluster)}: at most "
             f"{counted(peak, 'GPU')} were in use at once. {more}"
         ]
     if gpus_per_node is None:
@@ -146,7 +146,8 @@ def cluster_of(trace: Trace, nodes: int | None, gpus_per_node: int | None) -> tu
         cluster = Cluster(max(len(names), math.ceil(peak / gpus_per_node)), gpus_per_node)
     if cluster.gpus < peak:  # earlier runs of requeued jobs have no nodes in the log
         cluster = Cluster(math.ceil(peak / cluster.gpus_per_node), cluster.gpus_per_node)
-    return cluster, [f"The cluster is taken as {_of(cluster)}, from the nodes that the log names and their use. {more}"]
+    why = f"from the nodes that the log names and their use. {more}"
+    return cluster, [f"The cluster is taken as {size_of(cluster)}, {why}"]
 
 
 def with_gone_nodes(site: Site, trace: Trace) -> tuple[Site, list[str]]:
@@ -168,7 +169,7 @@ def with_gone_nodes(site: Site, trace: Trace) -> tuple[Site, list[str]]:
     ]
 
 
-def _of(cluster: Cluster) -> str:
+def size_of(cluster: Cluster) -> str:
     """Return a cluster in words."""
     each = f"{counted(cluster.nodes, 'node')} of {'up to ' if cluster.sizes else ''}"
     all_in_all = f", {cluster.gpus:,} in all" if cluster.sizes else ""
@@ -204,8 +205,7 @@ def _seen(trace: Trace) -> tuple[int, list[str], FloatArray]:
     peak = round(float(everything.max(initial=0.0)))
     if trace.details is None:
         return peak, [], np.zeros(0)
-    hosts_in = {text: hosts_of(text) for text in trace.details["node_list"].unique()}
-    lists = pd.Series([hosts_in[text] for text in trace.details["node_list"].iloc[jobs]], dtype=object)
+    lists = pd.Series([hosts_of(text) for text in trace.details["node_list"].iloc[jobs]], dtype=object)
     last = lists[~runs["job"].duplicated(keep="last").to_numpy()]
     hosts = last.explode().dropna()
     rows = hosts.index.to_numpy()

@@ -20,7 +20,7 @@ from .slurm import RESERVE, Requeues, folder_of_job
 from .states import State, content_of
 
 log = logging.getLogger(__package__)
-_SIGNALS: Final = ("USR1", "USR2", "HUP", "URG")  # that Slurm sends by name, and that neither stop nor end a job
+SIGNALS: Final = ("USR1", "USR2", "HUP", "URG")  # that Slurm sends by name, and that neither stop nor end a job
 _LEFT: Final = 128 + signals.SIGTERM  # exit status of a program that SIGTERM ended
 
 
@@ -82,15 +82,13 @@ def checkpointed(
     Notes
     -----
     A save appears atomically: it is written to a temporary file, flushed to the disk, and then renamed; its name
-    contains a checksum. The last two saves are kept, plus a third while the next one is written. If a job is killed
-    while it saves, its unfinished file is removed at the next start.
+    contains a checksum. The last two saves are kept. If a job is killed while it saves, its unfinished file is removed
+    at the next start.
 
-    Without `last_store`, the state is saved when the step during which the signal came ends. If the step does not end
-    in time, the work since the last save is lost: at most `every` seconds and a step. `last_store` is the technique of
-    that name in [Ye2022] Section 5.1.1. A snapshot is taken at every iteration, and at the signal a daemon (here a
-    thread) writes the latest one. If the iteration ends before the job is stopped, its snapshot is written too. At most
-    the unfinished step and the work after the save are lost. The cost is one pickle of the state per step and memory
-    for a second copy, so `state` cannot be a pair of functions.
+    Without `last_store`, the work since the last save is lost if a step does not end in time: at most `every` seconds
+    and a step. `last_store` is the technique of that name in [Ye2022] Section 5.1.1; at most the unfinished step and
+    the work after the save are lost. The cost is one pickle of the state per step and memory for a second copy, so
+    `state` cannot be a pair of functions.
 
     SIGTERM also lets the step end; a second SIGTERM, 5 seconds later or more, ends the program at once.
 
@@ -111,12 +109,12 @@ def checkpointed(
     """
     place = folder_of_job() if folder is None else Path(folder)
     saves = Saves(state, every, place, last_store, signal, sharded, requeues)
-    with saves._notice.listening(saves._store_snapshot if last_store and is_first_rank() else None):
+    with saves._notice.listening(saves._store if last_store and is_first_rank() else None):
         saves.done = saves._disk.restore()
         yield saves
         if not saves._is_inside:
             saves._store()
-        saves._leave_if(saves._agreed(saves._notice.leaves)[0])
+        saves._leave_if(saves._ranks.agreed(saves.done, saves._notice.leaves)[0])
 
 
 class Saves:
@@ -137,8 +135,8 @@ class Saves:
             raise ValueError(f"every: expected a number of seconds of at least 0, got {every!r}")
         if last_store and isinstance(state, tuple):
             raise ValueError("last_store: needs a state that can be pickled; got a pair of functions")
-        if signal not in _SIGNALS:
-            raise ValueError(f"signal: expected one of {', '.join(_SIGNALS)}, got {signal!r}")
+        if signal not in SIGNALS:
+            raise ValueError(f"signal: expected one of {', '.join(SIGNALS)}, got {signal!r}")
         if sharded and not (isinstance(state, tuple) and distributed()):
             raise ValueError("sharded: needs a pair of functions; call torch.distributed.init_process_group first")
         if not (isinstance(requeues, int) and requeues >= 0):
@@ -184,7 +182,8 @@ class Saves:
         is_due = is_first and time.monotonic() - self._disk.saved_at >= self._every
         end = self._requeues.end
         is_last = is_first and time.time() + self._slowest_step + self._disk.slowest + RESERVE > end
-        saves, leaves, requeues = self._agreed(self._notice.saves or is_due or is_last, self._notice.leaves, is_last)
+        is_due = self._notice.saves or is_due or is_last
+        saves, leaves, requeues = self._ranks.agreed(self.done, is_due, self._notice.leaves, is_last)
         if saves or leaves:
             self._notice.saves = False  # before the save: a request during it asks for the next one
             self._store()
@@ -197,20 +196,14 @@ class Saves:
         """React like the signal: save at the end of this step; with `last_store`, write the last snapshot at once."""
         self._notice.save_soon()
 
-    def _agreed(self, *flags: bool) -> list[bool]:
-        return self._ranks.agreed(self.done, *flags)
-
     def _leave_if(self, leaves: bool) -> None:
         """End the program, together with the other ranks and after all of them have saved."""
         if leaves:
-            self._agreed()
+            self._ranks.agreed(self.done)
             atexit.register(leave_groups)
             log.info("%s: leaving after step %d", self.folder, self.done)
             raise SystemExit(_LEFT)
 
     def _store(self) -> None:
-        self._disk.store(*(self._snapshot or (self.done,)))
-
-    def _store_snapshot(self) -> None:
-        if self._snapshot is not None:
-            self._store()
+        if self._snapshot or not self._last_store:
+            self._disk.store(*(self._snapshot or (self.done,)))

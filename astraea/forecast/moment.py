@@ -21,7 +21,7 @@ from astraea.core.text import printable
 from astraea.core.units import DAY, MINUTE
 from astraea.core.wording import SECONDS
 from astraea.traces.columns import MAX_DEMAND
-from astraea.traces.readers.slurm import WAITS
+from astraea.traces.readers.slurm_jobs import WAITS
 from astraea.traces.slurm_conf import seconds as slurm_seconds
 from astraea.traces.slurm_words import hosts_of
 from astraea.traces.trace import Trace
@@ -33,7 +33,6 @@ ASKED: Final = "the job that is asked about"
 
 Held = list[tuple[int, int]]
 """GPUs that a job holds: pairs of a node and a number of its GPUs; empty if the nodes are unknown."""
-
 
 
 class Wish(NamedTuple):
@@ -112,6 +111,7 @@ class Moment(NamedTuple):
     past: pd.DataFrame  #: earlier jobs; with `submit_time` and `duration`, NaN if unknown [s]
     asked: pd.DataFrame  #: one row: the job in question
 
+
 def still_waiting(trace: Trace) -> pd.DataFrame:
     """Return the rows of `Trace.excluded_jobs` of jobs that are still waiting at the end of a log [GPU, s]."""
     aside = trace.excluded_jobs.reindex(columns=[*COLUMNS[:-1], "submit_time", "reason"])
@@ -129,7 +129,8 @@ def queue_of(trace: Trace, wished: Wish, cluster: Cluster, policy: Policy, site:
         raise InputError(f"a job: partition must be one of those known ({known}), got {printable(wished.partition)!r}")
     runs = recorded_runs(trace)
     now = _seconds_of(trace, wished.at, runs)
-    queue = _with_asked(trace, now, wished._replace(account=tenant_of(trace.tenants, wished.account, trace.name)))
+    account = given_or_only(trace.tenants, wished.account, f"{trace.name}: account")
+    queue = _with_asked(trace, now, wished._replace(account=account))
     of_jobs = rules(site, queue, cluster)[0] if site.files or site.classes else no_rules(queue, cluster)
     names = [node.name for node in site.nodes] if site.conf.nodes else []
     return moment_of(queue, runs, ASKED, cluster, policy, of_jobs, now, names)
@@ -264,13 +265,12 @@ def clock(origin: pd.Timestamp | None, seconds: float) -> str:
     return (origin + pd.Timedelta(seconds=seconds)).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def tenant_of(known: Sequence[str], account: str, name: str) -> str:
-    """Return the requested tenant, or the only one if none is given; `InputError` otherwise."""
-    if account in known:
-        return account
-    if not account and len(known) == 1:
+def given_or_only(known: Sequence[str], given: str, what: str) -> str:
+    """Return the given one of some names, or the only one if none is given; `InputError` otherwise."""
+    if given in known:
+        return given
+    if not given and len(known) == 1:
         return known[0]
     listed = ", ".join(map(printable, known[:20])) + (", ..." if len(known) > 20 else "")
-    got = f"got {printable(account)!r}" if account else "none is given"
-    raise InputError(f"{name}: account must be one of {listed}; {got}")
-
+    got = f"got {printable(given)!r}" if given else "none is given"
+    raise InputError(f"{what} must be one of {listed}; {got}")

@@ -46,7 +46,6 @@ RUNS, WAITS, COMES = "r", "w", "x"
 NEW: Final = "y"
 """First letters of names in a simulation, and the whole name of the job in question: in order of rank."""
 
-
 LEAST: Final = 10
 """Smallest number of jobs of a user, or of a tenant, that say enough about how long their jobs run."""
 

@@ -11,6 +11,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, Final
 
+from astraea.checkpoint.loop import SIGNALS
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.core.checks import number, one_of
@@ -22,9 +23,6 @@ TENANTS: Final = ("account", "user", "qos")
 
 MOST_HISTORY: Final = 3650.0
 """Longest history: every hour of it becomes a row of tables in memory [day]."""
-
-SIGNALS: Final = ("USR1", "USR2", "HUP", "URG")
-"""Signals that may tell a job that its lease ends; the same as in `astraea.checkpoint`."""
 
 _OWN: Final = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
 

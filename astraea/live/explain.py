@@ -81,9 +81,7 @@ class ForecastRound(NamedTuple):
     """A future round at which leases change, its jobs in the order of the policy."""
 
     time: float  #: [s] from second 0 of the accounts
-    ended: int
-    """Jobs that had to end for this round: no lease ends by itself, so the longest-running job ends first. If it is not
-    0, `time` has no meaning."""
+    ended: int  #: jobs that had to end for this round, the longest-running first; if not 0, `time` has no meaning
     granted: list[str]  #: waiting jobs that get GPUs
     renewed: list[str]
     lost: list[str]  #: jobs that lose their GPUs

@@ -196,11 +196,6 @@ def counts(db: sqlite3.Connection) -> dict[str, Any]:
             "rounds": rounds, "rounds_seconds": seconds, "round_seconds": last}  # fmt: skip
 
 
-def all_leases(db: sqlite3.Connection) -> list[Lease]:
-    """Return every lease, in the order in which they were granted."""
-    return [Lease(*row) for row in db.execute("select * from lease order by granted, serial")]
-
-
 def leases_of(db: sqlite3.Connection, job: str) -> list[Lease]:
     """Return every lease of the last job with this id, in the order in which they were granted."""
     found = [Lease(*row) for row in db.execute("select * from lease where job = ? order by serial", (job,))]

@@ -14,9 +14,8 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.policy import Policy
 from astraea.cluster.rules import Rules, no_rules
 from astraea.core.errors import InputError
-from astraea.core.text import printable
 from astraea.core.units import DAY
-from astraea.forecast.moment import ASKED, COLUMNS, Held, Moment, Wish, tenant_of
+from astraea.forecast.moment import ASKED, COLUMNS, Held, Moment, Wish, given_or_only
 from astraea.live.answers import FINISHED, ON_GPUS, Job, Node, SlurmError, jobs_of, nodes_of
 from astraea.live.partition import Snapshot
 from astraea.live.slurm import Slurm
@@ -76,10 +75,12 @@ def queue_now(answers: Snapshot, wish: Wish, policy: Policy, history: Trace | No
     before = _before(history, now)
     at = pd.concat([_table([*running, *waiting, *done], now), before], ignore_index=True)
     known = sorted({*at["tenant"], *([wish.account] if wish.account else [])})
-    account = tenant_of(known, wish.account, "the queue")
+    account = given_or_only(known, wish.account, "the queue: account")
+    partitions = sorted({name for node in nodes for name in node.partitions})
+    partition = given_or_only(partitions, wish.partition, "a job: partition")
     asked = {
         "job_id": ASKED, "tenant": account, "user": wish.user or account, "demand": wish.gpus,
-        "time_limit": wish.time, "submit_time": 0.0, "partition": _partition(nodes, wish.partition),
+        "time_limit": wish.time, "submit_time": 0.0, "partition": partition,
         "priority": _priority(jobs, account, wish.user), "nodes": 0,
     }  # fmt: skip
     every = pd.concat([at, pd.DataFrame([asked])], ignore_index=True).astype({"time_limit": float})
@@ -106,17 +107,6 @@ def queue_now(answers: Snapshot, wish: Wish, policy: Policy, history: Trace | No
 
 def _waits(job: Job) -> bool:
     return job.state == "PENDING" and not job.held and not job.depends and job.reason in _TURN
-
-
-def _partition(nodes: Sequence[Node], wanted: str) -> str:
-    """Return the requested partition, or the only one if none is given; `InputError` otherwise."""
-    known = sorted({name for node in nodes for name in node.partitions})
-    if wanted in known:
-        return wanted
-    if not wanted and len(known) == 1:
-        return known[0]
-    got = f"got {printable(wanted)!r}" if wanted else "none is given"
-    raise InputError(f"a job: partition must be one of {', '.join(map(printable, known))}; {got}")
 
 
 def _priority(jobs: Sequence[Job], account: str, user: str) -> float:

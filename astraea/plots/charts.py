@@ -1,11 +1,6 @@
 """One function per kind of chart, from a tidy table to Axes, and `save` for the picture with its table.
 
 `ecdf` and `mean_interval` reduce many jobs to the few numbers that are drawn.
-
->>> points = ecdf(jobs, "rho_job", by="scheduler", at=[0.95])                                   # doctest: +SKIP
->>> fig, ax = panels()                                                                          # doctest: +SKIP
->>> cdf(points, "rho_job", by="scheduler", ax=ax, reference=(0.95, "0.95"))                     # doctest: +SKIP
->>> legend(fig); save(fig, "fig10", "venus", OUT, points)                                       # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -39,7 +34,7 @@ from astraea.plots.style import (
 )
 
 __all__ = [
-    "PUBLISHED", "bars", "by_scheduler", "cdf", "dodged", "ecdf", "footnote", "gantt", "heatmap", "legend", "lines",
+    "PUBLISHED", "by_scheduler", "cdf", "dodged", "ecdf", "footnote", "gantt", "heatmap", "legend", "lines",
     "look", "mark_line", "mean_interval", "name_rows", "name_values", "named_line", "ordered", "panels", "save",
     "save_table", "style", "timeseries", "title", "titles",
 ]  # fmt: skip
@@ -113,25 +108,6 @@ def lines(
             name_ticks(ax, x, values)
         elif len(values) <= 8:
             ax.set_xticks(values)
-
-
-def bars(frame: pd.DataFrame, x: str, y: str, ax: Axes) -> None:
-    """Draw the mean of `y` over the rows (seeds) for each `x`, with 95 % intervals, or dots for few seeds."""
-    table = seed_means(frame, [x], y).set_index(x).loc[ordered(frame[x])]
-    with style():
-        for k, (name, row) in enumerate(table.iterrows()):
-            here = look(name)
-            ax.bar(k, row["mean"], 0.72, color=here.color, hatch=here.hatch, edgecolor="white", linewidth=0)
-            if row["n"] >= ENOUGH:
-                halves = [[row["mean"] - row["low"]], [row["high"] - row["mean"]]]
-                for color, width in (("white", 3.0), ("#222222", 0.9)):  # also on a dark bar
-                    ax.errorbar(k, row["mean"], halves, color=color, capsize=2.5, elinewidth=width)
-            elif len(rows := frame.loc[frame[x] == name, y]) > 1:
-                ax.plot([k] * len(rows), rows, **SEED, color="#222222", markeredgecolor="white", markeredgewidth=0.4)
-        name_ticks(ax, x, list(table.index))
-        ax.tick_params(axis="x", length=0)
-        ax.grid(visible=False, axis="x")
-        name_axis(ax.yaxis, y)
 
 
 def timeseries(frame: pd.DataFrame, y: str, by: str, ax: Axes) -> None:

@@ -50,15 +50,6 @@ def offered_load(trace: Trace) -> float:
     return float(trace.gpu_time.sum() / trace.span) if trace.span >= 1 else float("nan")
 
 
-def served_load(trace: Trace) -> float:
-    """Average number of busy GPUs until the last submission if no job had to wait [GPU].
-
-    Like `offered_load`, without the part of each job that would run after the last submission; over at least 1 s.
-    """
-    served = np.minimum(trace.duration, trace.span - trace.submit_time)
-    return float(trace.demand @ served) / max(trace.span, 1.0)
-
-
 def suitable_nodes(trace: Trace, gpus_per_node: int = 8) -> int:
     """Return the nodes for an offered load of 1, or more if 99 % of the gangs would not fit their tenants' quotas."""
     whole = trace.demand * trace.tenant_weight.sum() / trace.tenant_weight[trace.tenant]
@@ -68,13 +59,7 @@ def suitable_nodes(trace: Trace, gpus_per_node: int = 8) -> int:
 
 
 def describe(trace: Trace) -> pd.DataFrame:
-    """Compute the numbers of [Ye2022] §3 for a trace.
-
-    Returns
-    -------
-    DataFrame
-        Columns `statistic`, `value`, `unit`; NaN if the trace does not have the data.
-    """
+    """Return the numbers of [Ye2022] §3: columns `statistic`, `value`, `unit`; NaN if the trace lacks the data."""
     rows: list[tuple[str, float, str]] = [
         ("jobs", len(trace), "1"),
         ("tenants", len(trace.tenants), "1"),

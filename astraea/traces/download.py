@@ -74,8 +74,6 @@ def _download(name: str, url: str, file: File, folder: Path) -> Path:
     except requests.HTTPError as error:
         status = "nothing" if error.response is None else error.response.status_code
         problem = f"the server answered {status} for {url}"
-    except requests.exceptions.ChunkedEncodingError:
-        problem = f"the download of {url} broke off"
     except (requests.ConnectionError, requests.Timeout):
         problem = f"cannot reach {url}; check the network"
     except requests.RequestException as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,24 +26,16 @@ NODES: Final = {
 
 
 def named_trace(
-    source: str | Path,
-    *,
-    format: str | None = None,
-    time_unit: str | None = None,
-    weights: str | Path | None = None,
-    tenant: str | None = None,
-    columns: Mapping[str, str] | Sequence[str] | None = None,
-    resource: str = GPU,
-    strict: bool = False,
-    seed: int = 0,
-) -> Trace:
+    source: str | Path, *, weights: str | Path | None = None, resource: str = GPU, strict: bool = False, seed: int = 0,
+    **reading: Any,
+) -> Trace:  # fmt: skip
     """Make or read the trace that a user named: one of `SYNTHETIC` (made from `seed`), of `FETCHED`, or a path.
 
     The other arguments are for a path, as in `read_trace`; `weights` also for a downloaded workload.
     """
     text = str(source)
     is_fetched = text in FETCHED and not Path(text).exists()
-    if (text in SYNTHETIC or is_fetched) and (any((format, time_unit, tenant, columns)) or resource != GPU):
+    if (text in SYNTHETIC or is_fetched) and (any(reading.values()) or resource != GPU):
         says = "is a built-in workload: do not give format, time unit, tenant, columns or resource"
         raise InputError(f"{text} {says}")
     if text in SYNTHETIC:
@@ -52,8 +44,7 @@ def named_trace(
         return synthesize(text, seed)
     path = workload_path(text)
     if path is None or not is_fetched:
-        chosen: dict[str, Any] = {"tenant": tenant, "columns": columns, "resource": resource, "strict": strict}
-        return read_trace(source, format, time_unit, weights, **chosen)
+        return read_trace(source, weights=weights, resource=resource, strict=strict, **reading)
     download = SOURCES[FETCHED[text]]
     own = path.parent / download.shares if download.shares else None
     trace = read_trace(path, weights=own if weights is None else weights, name=text, **download.reading)

@@ -66,8 +66,7 @@ class Source:
             if hashlib.sha256((folder / name).read_bytes()).hexdigest() != sha256:
                 raise InputError(f"{name}: the content does not match its SHA-256")
         if self.shares:
-            named = read_shares(folder / self.shares)
-            if named is None or set(named) != set(read_text(folder / self.tenants).split()):
+            if set(read_shares(folder / self.shares) or ()) != set(read_text(folder / self.tenants).split()):
                 raise InputError(f"{self.shares}: the tenants must be those of {self.tenants}, each once")
 
 

@@ -162,10 +162,6 @@ class Trace:
     @property
     def frame(self) -> pd.DataFrame:
         """A copy as a table in trace order: one row per job, tenants by name."""
-        return self._frame.copy(deep=False)
-
-    @cached_property
-    def _frame(self) -> pd.DataFrame:
         columns = {c: getattr(self, c) for c in (*REQUIRED, *OPTIONAL)}
         columns["tenant"] = np.array(self.tenants, dtype=object)[self.tenant]
         return pd.DataFrame(columns, copy=True)  # a table may outlive its trace and be written in place

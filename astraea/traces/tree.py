@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from astraea.core.arrays import FloatArray, IntArray
-from astraea.core.text import printable
-
-if TYPE_CHECKING:  # policies import this module and need no tables
-    import pandas as pd
 
 
 class Tree(NamedTuple):
@@ -25,11 +21,6 @@ class Tree(NamedTuple):
     quota: FloatArray  #: guaranteed GPUs [GPU]; infinite means all, NaN means by share
     limit: FloatArray  #: most GPUs that may be held at once [GPU]; infinite means no limit
     priority: IntArray  #: higher goes first
-
-    @property
-    def copied(self) -> Tree:
-        """The same tree in writable arrays."""
-        return self._replace(**{name: np.array(part) for name, part in self._asdict().items()})
 
     @property
     def weight(self) -> FloatArray:
@@ -70,32 +61,3 @@ class Shares(dict[str, float]):
     def __init__(self, tenants: Mapping[str, float], tree: Tree) -> None:
         super().__init__(tenants)
         self.tree = tree
-
-
-def shares_of(rows: pd.DataFrame, parent: Mapping[str, str]) -> Shares:
-    """Make the shares of queues from one row per name with the columns of `Tree` except `parent`; leaves are tenants.
-
-    `ValueError` names a queue whose parent is unknown, or that is its own ancestor.
-    """
-    depth = {name: _depth(parent, name) for name in parent}
-    inner = set(parent.values())
-    order = sorted(parent, key=lambda name: (name in inner, -depth[name] if name in inner else 0, name))
-    place = {name: i for i, name in enumerate(order)} | {"": -1}
-    columns = {name: rows.loc[order, name].to_numpy(np.float64) for name in ("share", "quota", "limit")}
-    priority = rows.loc[order, "priority"].to_numpy(np.int64)
-    tree = Tree(parent=np.array([place[parent[name]] for name in order]), **columns, priority=priority)
-    tenants = [name for name in order if name not in inner]
-    return Shares(dict(zip(tenants, tree.weight.tolist(), strict=False)), tree)
-
-
-def _depth(parent: Mapping[str, str], name: str) -> int:
-    """Return the number of queues above one."""
-    above: list[str] = []
-    while parent[name]:
-        name, below = parent[name], name
-        if name not in parent:
-            raise ValueError(f"the parent {printable(name)} of {printable(below)} has no row")
-        if name in above:
-            raise ValueError(f"{printable(name)} is its own parent or ancestor")
-        above.append(name)
-    return len(above)

@@ -24,7 +24,7 @@ from astraea.experiments.archive import Keep
 from astraea.experiments.grid import Grid
 from astraea.experiments.lease_term import MOST_LEASES
 from astraea.experiments.run import Run
-from astraea.traces.describe import offered_load, served_load, suitable_nodes
+from astraea.traces.describe import offered_load, suitable_nodes
 from astraea.traces.named import NODES, named_trace
 from astraea.traces.synthetic import SYNTHETIC
 from astraea.traces.trace import Trace
@@ -94,6 +94,15 @@ def _loaded(name: str, scale: str, seed: int) -> tuple[Trace, Cluster]:
 def evaluated_cluster(name: str, trace: Trace, scale: str) -> Cluster:
     """Return the cluster for the simulated part of a named workload."""
     return Cluster(crowded_nodes(trace) if scale == "small" else NODES.get(name) or suitable_nodes(trace))
+
+
+def served_load(trace: Trace) -> float:
+    """Average number of busy GPUs until the last submission if no job had to wait [GPU].
+
+    Like `offered_load`, without the part of each job that would run after the last submission; over at least 1 s.
+    """
+    served = np.minimum(trace.duration, trace.span - trace.submit_time)
+    return float(trace.demand @ served) / max(trace.span, 1.0)
 
 
 def crowded_nodes(trace: Trace) -> int:

@@ -19,7 +19,7 @@ from astraea.experiments.grid import Grid
 from astraea.experiments.run import Call
 from astraea.traces.columns import STATES
 from astraea.traces.describe import burstiness, user_shares
-from astraea.traces.synthetic import compromises, synthesize
+from astraea.traces.synthetic import Recipe, synthesize
 from astraea.traces.trace import Trace
 from papers.scales import seeds
 from papers.ye2022 import characterize
@@ -137,7 +137,7 @@ def beside_published(trace: str, found: Iterable[dict[str, float]]) -> pd.DataFr
     holds, whether it is not farther, and why, what is known of a value that gave way.
     """
     measured = pd.DataFrame(list(found))
-    known = compromises(trace).set_index("statistic")["why"]
+    known = Recipe.load(trace).compromises.set_index("statistic")["why"]
     table = PUBLISHED[trace]
     reasons = table["why"].fillna(table["statistic"]) if "why" in table else table["statistic"]
     listed = zip(table["statistic"], table["published"], table["within"], table["source"], reasons, strict=True)

@@ -7,10 +7,11 @@ import re
 from collections import defaultdict
 from itertools import pairwise
 
+from live_leases import all_leases
 from live_slurm import GPUS, INTERVAL, KILL_WAIT, LEASE, NODES, QUOTA, REQUEUED, WARNING, Asked, Site, lines
 
 from astraea.live.answers import Run
-from astraea.live.ledger import all_leases, open_to_read, read_state
+from astraea.live.ledger import open_to_read, read_state
 from astraea.live.state import Lease
 
 SLACK = 3.0

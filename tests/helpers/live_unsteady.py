@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Mapping
 
 from live_cluster import Clock, job
+from live_leases import all_leases
 
 from astraea.cluster.engine import accounting
 from astraea.cluster.engine.state import PENDING, RUNNING
 from astraea.live.answers import FINISHED, ON_GPUS, Job, Node, Run, SlurmError
-from astraea.live.ledger import all_leases, open_to_read, read_state
+from astraea.live.ledger import open_to_read, read_state
 from astraea.live.rounds import Rounds
 from astraea.live.slurm import Slurm
 from astraea.live.state import NOBODY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from astraea.traces.readers.slurm import WAITS
+from astraea.traces.readers.slurm_jobs import WAITS
 from astraea.traces.trace import Trace
 
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from local_slurm import add_options, missing, run, start, stop
 
-from astraea.live.ledger import all_leases, open_to_read, read_state
+from astraea.live.ledger import open_to_read, read_state
 from astraea.live.state import Lease
 
 SYSTEMS = ("slurm", "astraea")
@@ -128,7 +128,7 @@ def measure(system: str, seed: int, a: argparse.Namespace, at: Path, line: Any) 
             service.terminate()
             service.wait(30)
             with open_to_read(state) as db:
-                leases = all_leases(db)
+                leases = [Lease(*row) for row in db.execute("select * from lease order by granted, serial")]
         rows = collect(seed, a, at, began, leases, submitted)
         write(a.folder / f"{system}_{seed}.csv", rows)
         booted = run("scontrol", "show", "config", env={**os.environ, "SLURM_TIME_FORMAT": "%s"})

@@ -143,7 +143,7 @@ def new_state(
         tenant_memory=np.zeros((memory[1], tenants)),
         association_memory=np.zeros((sum(memory[2:]), len(rules.parent))),
         rules=rules._replace(nodes=nodes_of_gangs(rules, trace, cluster)),
-        tree=(flat(trace.tenant_weight) if trace.tree is None else trace.tree).copied,
+        tree=Tree._make(map(np.array, flat(trace.tenant_weight) if trace.tree is None else trace.tree)),  # writable
         node_free=cluster.node_gpus,
         piece=r.records(r.PIECE, m, next=np.arange(1, m + 1)),
         timeline=r.records(r.TIMELINE, (int(trace.span / HOUR) + 64, tenants)),

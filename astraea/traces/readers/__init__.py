@@ -90,17 +90,15 @@ def read_trace(
         one_of(time_unit, TIME_UNITS, "time unit")
     named = "tiresias-csv" if isinstance(columns, Mapping) else "slurm"
     chosen = format or (named if columns else recognise(path))
-    if time_unit is not None and chosen != "tiresias-csv":
-        raise InputError(f"{path}: the format {chosen} has its own time unit: do not give one")
-    if throughputs is not None and chosen != "gavel":
-        raise InputError(f"{path}: throughputs can be given for the format gavel only; this file is {chosen}")
-    if tenant is not None and chosen not in ("slurm", "swf"):
-        raise InputError(f"{path}: tenant can be chosen for the formats slurm and swf only; this file is {chosen}")
-    if columns and chosen != named:
-        form = "OURS=THEIRS,..." if named == "tiresias-csv" else "NAME,NAME,..."
-        raise InputError(f"{path}: columns as {form} can be given for the format {named} only; this file is {chosen}")
-    if resource != GPU and chosen != "slurm":
-        raise InputError(f"{path}: resource can be chosen for the format slurm only; this file is {chosen}")
+    form = "OURS=THEIRS,..." if named == "tiresias-csv" else "NAME,NAME,..."
+    for option, is_given, formats in (
+        ("time_unit", time_unit is not None, ["tiresias-csv"]), ("throughputs", throughputs is not None, ["gavel"]),
+        ("tenant", tenant is not None, ["slurm", "swf"]), ("resource", resource != GPU, ["slurm"]),
+        (f"columns as {form}", columns, [named]),
+    ):  # fmt: skip
+        if is_given and chosen not in formats:
+            says = f"{option} can be given for the format {' or '.join(formats)} only; this file is {chosen}"
+            raise InputError(f"{path}: {says}")
     if chosen == "slurm":
         rows, shares = slurm.read_slurm(path, tenant or "account", weights, resource, tuple(columns or ()), strict)
     else:

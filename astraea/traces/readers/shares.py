@@ -14,10 +14,7 @@ from astraea.core.text import printable
 from astraea.traces.columns import POSITIVE, refuse
 from astraea.traces.readers.slurm_files import read_rows
 from astraea.traces.readers.table import read_table, read_text
-from astraea.traces.tree import Shares, shares_of
-
-SHARES: Final = ("Account", "User", "RawShares", "NormShares")
-"""Columns that identify the output of ``sshare -P``."""
+from astraea.traces.tree import Shares, Tree
 
 _AMOUNT: Final = ("a number of GPUs of at least 0, or nothing", lambda v: v >= 0)
 _NUMBERS: Final[dict[str, tuple[Any, float]]] = {
@@ -48,10 +45,36 @@ def read_shares(source: str | Path | Mapping[str, float] | None) -> dict[str, fl
     }
     rows = pd.DataFrame({"share": shares.values(), **numbers}, index=pd.Index(names, dtype=object))
     parents = table.words("parent").tolist() if "parent" in more else [""] * len(names)
-    try:
-        return shares_of(rows, dict(zip(names, parents, strict=True)))
-    except ValueError as err:
-        raise InputError(f"{source}: {err}") from None
+    return shares_of(rows, dict(zip(names, parents, strict=True)), f"{source}")
+
+
+def shares_of(rows: pd.DataFrame, parent: Mapping[str, str], source: str) -> Shares:
+    """Make the shares of queues from one row per name with the columns of `Tree` except `parent`; leaves are tenants.
+
+    `InputError` names a queue whose parent is unknown, or that is its own ancestor.
+    """
+    depth = {name: _depth(parent, name, source) for name in parent}
+    inner = set(parent.values())
+    order = sorted(parent, key=lambda name: (name in inner, -depth[name] if name in inner else 0, name))
+    place = {name: i for i, name in enumerate(order)} | {"": -1}
+    columns = {name: rows.loc[order, name].to_numpy(np.float64) for name in ("share", "quota", "limit")}
+    priority = rows.loc[order, "priority"].to_numpy(np.int64)
+    tree = Tree(parent=np.array([place[parent[name]] for name in order]), **columns, priority=priority)
+    tenants = [name for name in order if name not in inner]
+    return Shares(dict(zip(tenants, tree.weight.tolist(), strict=False)), tree)
+
+
+def _depth(parent: Mapping[str, str], name: str, source: str) -> int:
+    """Return the number of queues above one."""
+    above: list[str] = []
+    while parent[name]:
+        name, below = parent[name], name
+        if name not in parent:
+            raise InputError(f"{source}: the parent {printable(name)} of {printable(below)} has no row")
+        if name in above:
+            raise InputError(f"{source}: {printable(name)} is its own parent or ancestor")
+        above.append(name)
+    return len(above)
 
 
 def read_sshare(path: Path) -> tuple[dict[str, float], dict[str, float], dict[str, str]] | None:
@@ -62,7 +85,7 @@ def read_sshare(path: Path) -> tuple[dict[str, float], dict[str, float], dict[st
     """
     text = read_text(path)
     head = text.lstrip("\n").split("\n", 1)[0]
-    if not {name.strip() for name in head.split("|")}.issuperset(SHARES):
+    if not {name.strip() for name in head.split("|")}.issuperset(("Account", "User", "RawShares", "NormShares")):
         return None
     (table,) = read_rows(path, (), True, {})
     accounts = np.array([not user for user in table.words("User")]) & (table.words("Account") != "root")

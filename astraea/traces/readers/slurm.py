@@ -33,11 +33,9 @@ from astraea.traces.columns import MAX_DEMAND, MAX_TIME, refuse_others
 from astraea.traces.readers.rows import Rows, faults_of
 from astraea.traces.readers.shares import read_shares, read_sshare
 from astraea.traces.readers.slurm_files import ID, TENANTS, read_json_jobs, read_rows
-from astraea.traces.readers.slurm_jobs import AGAIN, NEVER, PART, STEP, WAITS, details_of, jobs_of
-from astraea.traces.readers.table import Faults, Table, among, read_start
+from astraea.traces.readers.slurm_jobs import details_of, jobs_of
+from astraea.traces.readers.table import Faults, Table, read_start
 from astraea.traces.slurm_words import GPU, REQUEUED, RUNNING, STATES, WAITING, count_of, gres_of, length_of
-
-__all__ = ["AGAIN", "NEVER", "NOBODY", "PART", "REQUIRED", "STEP", "WAITS", "read_slurm"]
 
 REQUIRED: Final = ("JobID", "Submit", "Start", "End", "State")
 
@@ -117,17 +115,18 @@ def _parsed(table: Table, tenant: str, top: Mapping[str, str] | None, resource: 
     table.check([m is None for m in found], own, "JobID", "a number such as 12, 12_3, 12+1 or 12.batch")
     is_step = np.array([m is not None and m["step"] is not None for m in found], dtype=bool)
     is_row = ~is_step
-    states = np.array([(v.split() or [""])[0].rstrip("+") for v in table.columns["State"]], dtype=object)
-    table.check(is_row & ~among(states, STATES), states, "State", f"one of {', '.join(STATES)}")
+    states = pd.Index([(v.split() or [""])[0].rstrip("+") for v in table.columns["State"]], dtype=object)
+    table.check(is_row & ~states.isin(STATES), states, "State", f"one of {', '.join(STATES)}")
     submit, eligible, start, end = (_times(table, c, is_row) for c in ("Submit", "Eligible", "Start", "End"))
     table.check(is_row & np.isnat(submit), table.columns["Submit"], "Submit", "a time")
-    waits = among(states, WAITING) | (among(states, REQUEUED) & np.isnat(start))
+    waits = states.isin(WAITING) | (states.isin(REQUEUED) & np.isnat(start))
     started = is_row & ~waits & ~np.isnat(start)
     start, end = (np.where(started, when, np.datetime64("NaT")) for when in (start, end))
-    may_run = among(states, RUNNING)
+    may_run = states.isin(RUNNING)
     end = np.where(may_run & (end <= start), np.datetime64("NaT"), end)  # some versions write the start as End
     runs = started & np.isnat(end)
-    elapsed = _elapsed(table, runs & may_run)
+    column, told, elapsed = _lengths(table, "Elapsed", 1.0, 3e9)
+    table.check(runs & may_run & np.isnan(elapsed) & (told != ""), told, column, "a running time")
     table.check(runs & ~may_run, table.columns["End"], "End", "a time (the job has ended)")
     table.check(end < start, table.columns["End"], "End", "at or after Start")
     owner = table.words(TENANTS[tenant])
@@ -217,16 +216,9 @@ def _limits(table: Table, is_row: BoolArray) -> FloatArray:
     """Return the time limit of each row [s]; NaN if none."""
     column, values, seconds = _lengths(table, "Timelimit", MINUTE, MAX_TIME)
     kind = "whole number of minutes" if column.endswith("Raw") else "time [days-]hours:minutes:seconds"
-    bad = is_row & np.isnan(seconds) & ~among(values, _NEVER_ENDS)
+    bad = is_row & np.isnan(seconds) & ~pd.Index(values, dtype=object).isin(_NEVER_ENDS)
     table.check(bad, values, column, f"a {kind}, or UNLIMITED")
     return np.where(seconds > 0, seconds, np.nan)
-
-
-def _elapsed(table: Table, needed: BoolArray) -> FloatArray:
-    """Return how long each row has run [s]; NaN if unknown, which is a fault where it is needed."""
-    column, values, seconds = _lengths(table, "Elapsed", 1.0, 3e9)
-    table.check(needed & np.isnan(seconds) & (values != ""), values, column, "a running time")
-    return seconds
 
 
 def _lengths(table: Table, name: str, unit: float, most: float) -> tuple[str, TextArray, FloatArray]:

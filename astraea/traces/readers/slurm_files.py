@@ -48,6 +48,8 @@ FLAGS: Final = {
 """Flags in the JSON, and in ``sacct -P``."""
 
 _SIZE: Final = 1 << 20
+_LIST: Final = re.compile(r'"jobs"\s{0,9}:\s{0,9}\[')  # at most 26 characters
+_BETWEEN: Final = re.compile(r"[\s,]*")
 _OTHER_FORM: Final = (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError)
 
 _COLUMNS: Final = (
@@ -142,7 +144,7 @@ def _split(fields: list[str], names: Sequence[str]) -> list[str] | None:
 def read_json_jobs(path: Path, strict: bool, faults: Faults) -> Iterator[Table]:
     """Yield the jobs of ``sacct --json`` as `read_rows` does; entries that are not jobs go into `faults`."""
     with opened(path, "strict" if strict else "backslashreplace") as file:
-        entries = enumerate(_entries(_Stream(path, file)), 1)
+        entries = enumerate(_entries(path, file), 1)
         first = next(entries, None)
         if first is None:
             raise InputError(f"{path}: expected a list of jobs, as sacct --json prints it, found none")
@@ -163,76 +165,27 @@ def read_json_jobs(path: Path, strict: bool, faults: Faults) -> Iterator[Table]:
         yield from _in_tables(path, _COLUMNS, rows(), strict, faults, "job {} of the list")
 
 
-class _Stream:
-    """JSON values of a file, one after the other; only the current one is in memory."""
-
-    def __init__(self, path: Path, file: TextIO) -> None:
-        self.path, self.file, self.text, self.at, self.line = path, file, file.read(_SIZE), 0, 1
-        self.decode = json.JSONDecoder().raw_decode
-
-    def value(self) -> Any:
-        """Return the value that begins here."""
-        while True:
-            self.skip()
+def _entries(path: Path, file: TextIO) -> Iterator[Any]:
+    """Yield the entries of every list ``jobs``; only a part of the file is in memory."""
+    decode, text, at, line, is_inside = json.JSONDecoder().raw_decode, "", 0, 1, False
+    while more := file.read(max(_SIZE, len(text) - at)):  # twice as much each time, so that it is linear
+        line += text.count("\n", 0, at)
+        text, at = text[at:] + more, 0
+        while mark := (_BETWEEN.match(text, at) if is_inside else _LIST.search(text, at)):
+            if text.startswith("]", mark.end()) or not is_inside:
+                at, is_inside = mark.end() + is_inside, not is_inside
+                continue
             try:
-                found, end = self.decode(self.text, self.at)
-            except json.JSONDecodeError as err:
-                # reading on does not repair an error far from the end of the buffer, except in a long text
-                if (len(self.text) - err.pos < _SIZE // 2 or "string" in err.msg) and self.more():
-                    continue
-                line = self.line + self.text.count("\n", 0, err.pos)
-                raise InputError(f"{self.path}, line {line}: not JSON ({err.msg})") from None
+                entry, at = decode(text, mark.end())
             except (RecursionError, ValueError) as err:
-                raise InputError(f"{self.path}: not JSON that can be read ({err})") from None
-            if end < len(self.text) or not self.more():  # a number may continue
-                self.at = end
-                return found
-
-    def skip(self) -> str:
-        """Skip blanks and return the next character without taking it; "" at the end."""
-        while True:
-            while self.at < len(self.text) and self.text[self.at] in " \t\r\n":
-                self.at += 1
-            if self.at < len(self.text) or not self.more():
-                return self.text[self.at : self.at + 1]
-
-    def take(self, *expected: str) -> str:
-        """Take the next character, which must be one of `expected`; `InputError` if it is not."""
-        found = self.skip()
-        if found not in expected or not found:
-            line = self.line + self.text.count("\n", 0, self.at)
-            got = f"got {printable(found)!r}" if found else "the file ends"
-            raise InputError(f"{self.path}, line {line}: not JSON (expected {' or '.join(expected)}, {got})")
-        self.at += 1
-        return found
-
-    def more(self) -> bool:
-        """Read on, and drop what was taken; False at the end of the file."""
-        more = self.file.read(max(_SIZE, len(self.text) - self.at))  # twice as much each time, so that it is linear
-        self.line += self.text.count("\n", 0, self.at)
-        self.text, self.at = self.text[self.at :] + more, 0
-        return bool(more)
-
-
-def _entries(stream: _Stream) -> Iterator[Any]:
-    """Yield the entries of the list ``jobs`` in the file's object."""
-    stream.take("{")
-    last = "," if stream.skip() != "}" else stream.take("}")
-    while last == ",":
-        stream.skip()
-        key = stream.value()
-        stream.take(":")
-        if key == "jobs" and stream.skip() == "[":
-            stream.take("[")
-            inside = "," if stream.skip() != "]" else stream.take("]")
-            while inside == ",":
-                yield stream.value()
-                inside = stream.take(",", "]")
-        else:
-            stream.value()
-        last = stream.take(",", "}")
-    if stream.skip():
-        stream.take("the end of the file")
+                # reading on does not repair an error far from the end of the buffer, except in a long text
+                if isinstance(err, json.JSONDecodeError) and (len(text) - err.pos < _SIZE // 2 or "string" in err.msg):
+                    break
+                raise InputError(f"{path}, line {line + text.count(chr(10), 0, at)}: not JSON ({err})") from None
+            yield entry
+        at = at if is_inside else max(at, len(text) - 26)
+    if is_inside:
+        raise InputError(f"{path}, line {line + text.count(chr(10))}: not JSON (the file ends within the list of jobs)")
 
 
 def _flat(job: dict[str, Any]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from astraea.core.arrays import FloatArray
 from astraea.core.units import HOUR
 from astraea.traces.columns import DETAILS
 from astraea.traces.readers.rows import NO_TIME, Rows
-from astraea.traces.readers.table import Table, among
+from astraea.traces.readers.table import Table
 from astraea.traces.slurm_words import ENDED, REQUEUED, count_of, resources
 
 WAITS: Final = "still waiting"
@@ -156,7 +156,7 @@ def details_of(table: Table) -> pd.DataFrame:
             found[name] = np.full(len(table), unknown, dtype=object if unknown == "" else float)
         elif unknown == "":
             text = table.words(column)
-            found[name] = np.where(among(text, _NONE), "", text)
+            found[name] = np.where(pd.Index(text, dtype=object).isin(_NONE), "", text)
         else:
             found[name] = pd.to_numeric(pd.Series(table.words(column)), errors="coerce").to_numpy(dtype=np.float64)
     asked = np.array([many or (np.nan,) * 4 for many in _of_each(table, ("ReqTRES", "AllocTRES"), _asked)])

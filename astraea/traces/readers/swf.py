@@ -52,7 +52,7 @@ def read_swf(path: Path, tenant: str = "group", strict: bool = True) -> Rows:
             rows.append([sys.intern(text) for text in fields])  # each text is stored once
             lines.append(number)
     names = FIELDS[: len(rows[0]) if rows and len(rows[0]) in WIDTHS else WIDTHS[0]]  # the first job sets their number
-    table = table_of(path, names, rows, lines, strict)
+    table = table_of(path, names, rows, lines, strict, {})
 
     def known(column: str, rule: Rule) -> FloatArray:
         expected, good = rule

@@ -7,7 +7,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import compress
@@ -169,12 +169,6 @@ class Table:
         return self.number(column, TIME[0], lambda v: (v >= 0) & (v <= most), empty=empty) * multiply / divide
 
 
-def among(values: TextArray, words: Collection[str]) -> BoolArray:
-    """Return which texts are one of some words."""
-    known = frozenset(words)
-    return np.array([value in known for value in values], dtype=bool)
-
-
 def _number(text: str) -> float:
     """Return a number, exactly rounded, NaN for other text; 1_000, which Python accepts, is not a number in a log."""
     try:
@@ -251,14 +245,12 @@ def _csv_rows(text: Sequence[str], has_tabs: bool) -> Iterator[tuple[int, list[s
 
 
 def table_of(
-    path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int], strict: bool = True,
-    faults: Faults | None = None,
-) -> Table:  # fmt: skip
+    path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int], strict: bool, faults: Faults
+) -> Table:
     """Make a table from rows of text that start on these lines; `faults` are those of lines that are not rows."""
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{path}, line 1: column {printable(name)!r} appears twice")
-    faults = {} if faults is None else faults
     good = [len(row) == len(names) for row in rows]
     for row, line, fits in zip(rows, lines, good, strict=True):
         if not fits and strict:

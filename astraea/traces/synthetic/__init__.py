@@ -43,7 +43,8 @@ class Recipe:
     function of running time at the inner knots [%], and `states`, relative frequencies of completed, cancelled and
     failed. The table `tenants` has for each tenant: `weight` as in [Ye2022] Eq. 6, `load`, the requested GPU-time
     relative to the quota, `taste` (a gang of d GPUs is `d**taste` times as likely as among all jobs), `users`, and
-    `swing` as in `draw.activity`.
+    `swing` as in `draw.activity`. The table `compromises` has the published statistics that cannot all hold: columns
+    statistic, published, here (mean over the seeds of the scale ``paper``) and why.
     """
 
     name: str
@@ -180,30 +181,10 @@ class Recipe:
 
 
 def synthesize(name: str, seed: int = 0) -> Trace:
-    """Make a synthetic trace: two weeks of jobs, and six weeks of history before them.
+    """Make a synthetic trace of [Ye2022] §6.1.2: two weeks of jobs, and six weeks of history before them.
 
-    Parameters
-    ----------
-    name : {"venus", "philly"}
-        Which workload of [Ye2022] §6.1.2: 11,304 jobs of 16 tenants, or 44,329 jobs of 15.
-    seed : int
-        At least 0. It determines the trace completely.
-
-    Raises
-    ------
-    InputError
-        If there is no such workload, or the seed is not a whole number of at least 0.
+    ``venus`` has 11,304 jobs of 16 tenants, ``philly`` 44,329 of 15. The `seed` determines the trace completely.
+    `InputError` if there is no such workload, or the seed is not a whole number of at least 0.
     """
     recipe = Recipe.load(name)
     return recipe.generate(whole_number(seed, f"synthetic trace {name}: the seed"))
-
-
-def compromises(name: str) -> pd.DataFrame:
-    """Published statistics of a synthetic trace that cannot all hold, and which of them were preferred.
-
-    Returns
-    -------
-    DataFrame, columns statistic, published, here, why
-        `here` is the mean over the seeds of the scale ``paper``.
-    """
-    return Recipe.load(name).compromises.copy()

@@ -127,28 +127,20 @@ def costs(bills: pd.DataFrame, cheaper: dict[str, float], missed: dict[str, floa
     `bills` has the columns policy, seed, cost [$] and missed. Published are, by policy, how many times `cheaper` than
     Max. throughput it is, and which share of deadlines it `missed`.
     """
-    fig, axes = charts.panels(columns=2, width=3.5, height=2.9)
-    names = charts.ordered(bills["policy"])
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.3)
     dearest = bills[bills["policy"] == "max-throughput"].set_index("seed")["cost"]
-    shown = bills.assign(share=bills["cost"] / bills["seed"].map(dearest))
+    shown = bills.assign(share=bills["cost"] / bills["seed"].map(dearest), scheduler=bills["policy"])
     paper = {"share": {policy: 1 / times for policy, times in cheaper.items()}, "missed": missed}
     texts = ("(a) cost, against Max. throughput", "(b) missed deadlines")
     for ax, (column, values), text in zip(axes, paper.items(), texts, strict=True):
-        charts.bars(shown, "policy", column, ax=ax)
-        # white below the dark mark, so that it is seen on a dark bar too
-        at = [names.index(policy) + 0.2 for policy in values]
-        for edge, width in (("white", 3.0), ("#111111", 1.2)):
-            ax.plot(at, list(values.values()), **PUBLISHED | {"markeredgecolor": edge, "markeredgewidth": width,
-                    "label": "published value" if width < 2 else None, "clip_on": False})  # fmt: skip
+        names = charts.by_scheduler(shown, column, ax, published=values)
         ours = shown.groupby("policy")[column].mean()
         beside = {p: f"\n(paper {100 * x:.0f} %)" for p, x in values.items()}
-        ticks = [f"{look(p).label}\n{100 * ours[p]:.0f} %{beside.get(p, '')}" for p in names]
-        ax.set_xticks(range(len(names)), ticks, fontsize=8)
-        ax.set_xlabel("")
-        ax.set_ylim(bottom=0)
+        charts.name_rows(ax, [f"{look(p).label}, {100 * ours[p]:.0f} %{beside.get(p, '')}" for p in names])
+        ax.set_xlim(left=0)
         charts.title(ax, text)
-    axes[0].set_ylabel("Cost [% of Max. throughput's]")
-    axes[1].set_ylabel("Missed deadlines [% of jobs]")
+    axes[0].set_xlabel("Cost [% of Max. throughput's]")
+    axes[1].set_xlabel("Missed deadlines [% of jobs]")
     ours = shown.groupby("policy")["missed"].mean()
     return charts.legend(fig, headline=f"The cheapest policy misses {100 * ours['min-cost']:.0f} % of the deadlines")
 

@@ -174,16 +174,15 @@ def test_nobody_is_named_and_no_number_moves(made: Path) -> None:
             assert named["tenant"].map(letters).tolist() == nameless["tenant"].tolist()
 
 
-def test_a_history_is_nameless_too() -> None:
+def test_no_name_is_left_in_details_or_history() -> None:
     trace = recorded("a1 1 0 0 10", "b1 1 5 5 9", "a2 1 20 20 30").window(15, 40)
+    whole = recorded("a1 1 0 0 10", "b1 1 5 5 9")
     details = pd.DataFrame({"account": ["a", "secret"], "user": ["a", "b"], "node_list": ["gold[1-2]", "gold2"]})
-    found = anonymous(dataclasses.replace(trace, history=dataclasses.replace(trace.history, details=details)))
-    assert found.tenants == ("A", "B")
-    assert found.history is not None and found.history.details is not None
-    assert found.history.details.to_numpy().tolist() == [["A", "user 1", "n1,n2"], ["account 1", "user 2", "n2"]]
-    assert found.history is not None
-    assert found.history.frame[["tenant", "user"]].to_numpy().tolist() == [["A", "user 1"], ["B", "user 2"]]
-    assert found.user.tolist() == ["user 1"]
+    found = anonymous(dataclasses.replace(whole, details=details))
+    assert found.details is not None
+    assert found.details.to_numpy().tolist() == [["A", "user 1", "n1,n2"], ["account 1", "user 2", "n2"]]
+    found = anonymous(trace)
+    assert found.tenants == ("A", "B") and found.user.tolist() == ["user 1"] and found.history is None
     rows = [{"job_id": k, "tenant": f"x{k:03}", "demand": 1, "submit_time": 0, "duration": 1} for k in range(27)]
     assert anonymous(Trace.from_frame(pd.DataFrame(rows))).tenants[:2] == ("T01", "T02")  # more than letters
 

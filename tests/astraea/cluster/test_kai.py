@@ -27,7 +27,8 @@ from astraea.cluster.policies.kai import Parameters, queues_now
 from astraea.cluster.policies.kai_queues import set_fair_shares
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import split_off_impossible
-from astraea.traces.tree import Shares, shares_of
+from astraea.traces.readers.shares import shares_of
+from astraea.traces.tree import Shares
 
 CASES = kai_cases.cases_of(ROOT.parent / "shared" / "reference" / "kai")
 
@@ -109,7 +110,7 @@ def tree(**queues: dict[str, Any]) -> Shares:
     usual = {"share": 1.0, "quota": math.nan, "limit": math.inf, "priority": 0}
     rows = {name: usual | row for name, row in queues.items()}
     parent = {name: row.get("parent", "") for name, row in queues.items()}
-    return shares_of(pd.DataFrame.from_dict(rows, orient="index"), parent)
+    return shares_of(pd.DataFrame.from_dict(rows, orient="index"), parent, "the case")
 
 
 KAI = {"lease_term": 1000}

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from live_cluster import EPOCH, Clock, ToldSlurm, job, running
+from live_leases import all_leases
 
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
@@ -23,7 +24,7 @@ from astraea.live import coordinator as module
 from astraea.live.answers import Job, SlurmError
 from astraea.live.config import Config
 from astraea.live.coordinator import Coordinator, OneLine, Stopping
-from astraea.live.ledger import Ledger, all_leases
+from astraea.live.ledger import Ledger
 from astraea.live.partition import LATE_ENDS
 from astraea.live.rounds import Rounds
 from astraea.live.state import Lease

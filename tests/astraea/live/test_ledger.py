@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 from live_cluster import CONFIG, EPOCH, job, rounds, step
+from live_leases import all_leases
 
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
 from astraea.live import state as layout
-from astraea.live.ledger import Ledger, all_leases, lock, open_to_read, read_state
+from astraea.live.ledger import Ledger, lock, open_to_read, read_state
 from astraea.live.state import AccountsState, State
 
 ANYONE = replace(CONFIG, policy=get_policy("astraea-released")(lease_term=100), weights={})

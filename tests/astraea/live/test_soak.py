@@ -19,10 +19,11 @@ from typing import Final, NamedTuple
 import numpy as np
 import pytest
 from live_checks import SAME
+from live_leases import all_leases
 from live_slurm import GPUS, NODES, Asked, Site, lines, said, until
 from processes import run
 
-from astraea.live.ledger import all_leases, open_to_read
+from astraea.live.ledger import open_to_read
 from astraea.live.state import Lease
 
 pytestmark = [

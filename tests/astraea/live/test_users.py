@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from live_checks import SAME
+from live_leases import all_leases
 from live_slurm import RealSlurm, Site, said, until
 from processes import run, started
 
-from astraea.live.ledger import all_leases, open_to_read
+from astraea.live.ledger import open_to_read
 from astraea.live.state import Lease
 
 pytestmark = pytest.mark.slurm

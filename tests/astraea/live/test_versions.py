@@ -22,7 +22,7 @@ from astraea.live.slurm import Slurm
 from astraea.traces.columns import DETAILS
 from astraea.traces.readers import read_trace
 from astraea.traces.readers.rows import NO_GPU, NO_TIME
-from astraea.traces.readers.slurm import AGAIN, NEVER, PART, WAITS
+from astraea.traces.readers.slurm_jobs import AGAIN, NEVER, PART, WAITS
 
 ANSWERS = ROOT / "tests" / "data" / "live" / "answers"
 VERSIONS = sorted(folder.name for folder in ANSWERS.iterdir())

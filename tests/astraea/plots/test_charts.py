@@ -61,7 +61,6 @@ def figure(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     charts.cdf(pending, "pending_time", "scheduler", axes[1], log=True)
     charts.cdf(pending, "pending_time", "scheduler", axes[2], log=True, tail=True)
     charts.lines(runs, "lease_term", "sharing_loss", "scheduler", axes[3], even=True)
-    charts.bars(runs[runs["lease_term"] == 900.0], "scheduler", "average_jct", axes[4])
     series = pd.DataFrame({"scheduler": "fifo", "time": np.arange(200) * 3600.0, "utilization": 0.5})
     charts.timeseries(series, "utilization", "scheduler", axes[6])
     charts.gantt(GRANTS, axes[7], gpus=6)
@@ -75,7 +74,7 @@ def figure(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
 def test_labels_have_units(figure: Figure) -> None:
     axes = figure.axes
     assert [ax.get_ylabel() for ax in axes] == [
-        "Jobs [%]", "Jobs [%]", "Jobs [%]", "Jobs with sharing loss [%]", "Average JCT [h]", "",
+        "Jobs [%]", "Jobs [%]", "Jobs [%]", "Jobs with sharing loss [%]", "", "",
         "Utilization [%]", "GPU", "Job", "", "", "Average JCT [h]",
     ]  # fmt: skip
     assert [axes[k].get_xlabel() for k in (0, 1, 3, 6, 7, 11)] == [
@@ -91,7 +90,7 @@ def test_labels_have_units(figure: Figure) -> None:
 def test_order_and_palette(figure: Figure) -> None:
     expected = ["ASTRAEA", "HiveD", "Tiresias-L", "Gandiva$_{\\mathrm{fair}}$", "YARN-CS", "FIFO"]
     assert [t.get_text() for t in figure.legends[0].get_texts()] == expected
-    assert [t.get_text() for t in figure.axes[4].get_xticklabels()] == expected
+    assert [t.get_text() for t in figure.axes[10].get_yticklabels()] == expected
     lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
     assert all(lines[LOOKS[s].label].get_color() == LOOKS[s].color for s in SIX)
     assert max(lines.values(), key=lambda line: line.get_linewidth()).get_label() == "ASTRAEA"
@@ -101,9 +100,8 @@ def test_order_and_palette(figure: Figure) -> None:
 
 
 def test_every_value_is_in_its_place(figure: Figure) -> None:
-    for ax, values in ((figure.axes[4], "get_ydata"), (figure.axes[10], "get_xdata")):  # every seed is a dot
-        clouds = [list(getattr(line, values)()) for line in ax.get_lines() if len(line.get_ydata()) == 3]
-        assert clouds == [[9900.0, 10000.0, 10100.0]] * len(SIX)
+    clouds = [list(line.get_xdata()) for line in figure.axes[10].get_lines() if len(line.get_ydata()) == 3]
+    assert clouds == [[9900.0, 10000.0, 10100.0]] * len(SIX)  # every seed is a dot
     means = [line for line in figure.axes[11].get_lines() if not line.get_label().startswith("_")]
     assert [line.get_ydata().tolist() for line in means] == [[9160.0, 10000.0, 12700.0]] * len(SIX)
     places = np.concatenate([line.get_xdata() for line in means])
@@ -181,7 +179,7 @@ def test_saved_bytes_are_the_same_in_every_form_that_is_wanted(
     monkeypatch.setenv(VARIABLE, "svg, pdf")
     for folder in ("a", "b/c"):
         fig, ax = charts.panels()
-        charts.bars(runs, "scheduler", "average_jct", ax)
+        charts.by_scheduler(runs, "average_jct", ax)
         charts.save(fig, "fig99", "venus", tmp_path / folder, runs)
     first, second = ({p.suffix: p.read_bytes() for p in (tmp_path / folder).iterdir()} for folder in ("a", "b/c"))
     assert first == second and first.keys() == {".csv", ".png", ".svg", ".pdf"}
@@ -236,8 +234,8 @@ def test_style_leaves_settings_alone() -> None:
 
 def test_ecdf_points_are_exact() -> None:
     values = np.random.default_rng(1).lognormal(0, 0.5, 400)
-    points = charts.ecdf(pd.DataFrame({"s": "a", "x": values}), "x", "s", at=[0.95], points=50)
-    assert list(points) == ["s", "x", "share"] and len(points) <= 51
+    points = charts.ecdf(pd.DataFrame({"s": "a", "x": values}), "x", "s", at=[0.95])
+    assert list(points) == ["s", "x", "share"] and len(points) <= 201
     assert points["share"].to_numpy() == pytest.approx([(values <= x).mean() for x in points["x"]])
     assert 0.95 in points["x"].to_numpy() and points["share"].iloc[-1] == 1
     frame = pd.DataFrame({"scheduler": ["a", "a", "a", "b"], "x": [2.0, 1.0, np.nan, np.nan]})

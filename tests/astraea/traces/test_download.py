@@ -126,7 +126,7 @@ BLOB = hashlib.sha1(b"blob 16\0" + LOG).hexdigest()
 @pytest.mark.parametrize(
     ("file", "body", "options", "says"),
     [
-        (File("log.csv"), LOG[:7], {"announced": len(LOG)}, "the download of .* broke off"),
+        (File("log.csv"), LOG[:7], {"announced": len(LOG)}, "cannot download .*IncompleteRead"),
         (File("log.csv"), b"", {"status": 503}, "the server answered 503 for .*/log.csv"),
         (File("log.csv", sha256=sha256(LOG)), LOG[1:], {}, "the content of .*log.csv does not match its SHA-256"),
         (File("log.csv", git_blob=BLOB), LOG[1:], {}, "the content of .*log.csv does not match its git object id"),

@@ -9,6 +9,7 @@ import copy
 import json
 import tempfile
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -156,8 +157,9 @@ def rows_in(text: str, known: str | None, has_no_head: bool) -> int | None:
     """Return the number of rows in a log; None where only the reader itself can tell."""
     lines = sum(bool(row.strip()) for row in text.split("\n"))
     if known == "slurm" and text.lstrip().startswith("{"):
-        found = json.loads(text)["jobs"] if text.count('"jobs"') == 1 else None
-        return None if found is None else len(found)
+        with suppress(ValueError, LookupError, TypeError):  # only the lists of jobs must be JSON
+            return len(json.loads(text)["jobs"]) if text.count('"jobs"') == 1 else None
+        return None
     if known == "slurm":
         return lines - (not has_no_head)
     if known == "swf":

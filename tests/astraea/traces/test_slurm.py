@@ -69,7 +69,7 @@ def test_rows_that_cannot_be_read_are_excluded(tmp_path: Path) -> None:
     assert trace.job_id.tolist() == ["1"]
     found = aside(trace)
     assert all(found[str(line)].startswith(reason) for line, reason in enumerate(bad.values(), 3))
-    assert (found["13"], found["14"]) == (slurm.STEP, slurm.WAITS)
+    assert (found["13"], found["14"]) == (slurm_jobs.STEP, slurm_jobs.WAITS)
     assert sorted(trace.unreadable["line"]) == [*range(3, 13)]
     hours = trace.excluded_jobs.set_index("line")["gpu_hours"]
     assert (hours[5], hours[14]) == (4.0, 0.0) and np.isnan(hours[13])
@@ -145,8 +145,8 @@ def test_what_is_no_job_says_why(tmp_path: Path) -> None:
     )
     assert trace.job_id.tolist() == ["1"]
     assert trace.excluded_jobs.set_index("job_id")["reason"].to_dict() == {
-        "1.batch": slurm.STEP, "1.extern": slurm.STEP, "2": NO_GPU, "3": slurm.NEVER, "4": slurm.WAITS,
-        "5_[3-9%2]": slurm.WAITS, "6": NO_TIME,
+        "1.batch": slurm_jobs.STEP, "1.extern": slurm_jobs.STEP, "2": NO_GPU, "3": slurm_jobs.NEVER,
+        "4": slurm_jobs.WAITS, "5_[3-9%2]": slurm_jobs.WAITS, "6": NO_TIME,
     }  # fmt: skip
     waiting = trace.excluded_jobs.set_index("job_id").loc["4"]
     assert (waiting["tenant"], waiting["demand"], waiting["submit_time"]) == ("vision", 2, 2)
@@ -172,7 +172,7 @@ def test_tasks_components_and_numbers_that_come_again(tmp_path: Path) -> None:
     )  # fmt: skip
     assert trace.job_id.tolist() == ["9_1", "9_2", "9_10", "3", "1", "1 #2"]
     assert trace.demand.tolist() == [4, 4, 4, 8, 4, 4]
-    assert trace.excluded_jobs["reason"].tolist() == [slurm.PART, slurm.STEP]
+    assert trace.excluded_jobs["reason"].tolist() == [slurm_jobs.PART, slurm_jobs.STEP]
 
 
 def test_runs_of_a_requeued_job_are_one(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_runs_of_a_requeued_job_are_one(tmp_path: Path) -> None:
     assert trace.queueing_delay.tolist() == [10, 10]
     assert trace.recorded is not None
     assert trace.recorded[["start", "end"]].to_numpy().tolist() == [[10, 30], [50, 60], [70, 170], [90, 110]]
-    assert trace.excluded_jobs["reason"].tolist() == [slurm.AGAIN, slurm.AGAIN, slurm.WAITS]
+    assert trace.excluded_jobs["reason"].tolist() == [slurm_jobs.AGAIN, slurm_jobs.AGAIN, slurm_jobs.WAITS]
 
 
 def test_rows_that_are_impossible_beside_others(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_rows_that_are_impossible_beside_others(tmp_path: Path) -> None:
     trace = read(tmp_path, *runs)
     assert trace.recorded is not None
     assert trace.recorded[["start", "end"]].to_numpy().tolist() == [[10, 25], [25, 60]]
-    assert trace.excluded_jobs["reason"].tolist() == [slurm.AGAIN, slurm_jobs.EARLY]
+    assert trace.excluded_jobs["reason"].tolist() == [slurm_jobs.AGAIN, slurm_jobs.EARLY]
     assert trace.unreadable["line"].tolist() == [4]
     with pytest.raises(InputError, match="line 4"):
         read_trace(tmp_path / "log.txt", strict=True)

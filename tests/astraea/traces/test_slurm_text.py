@@ -14,7 +14,7 @@ from slurm_logs import HEAD
 from trace_samples import SACCT_JSON, sacct_entry
 
 from astraea.core.errors import InputError
-from astraea.traces.readers import read_trace, slurm, slurm_files
+from astraea.traces.readers import read_trace, slurm_files, slurm_jobs
 from astraea.traces.slurm_words import hosts_of
 
 XDMOD = (
@@ -116,7 +116,7 @@ def test_no_value_in_any_field(value: object, tmp_path: Path) -> None:
     trace = read_trace(file)
     assert trace.job_id.tolist() == ["1"]
     assert trace.excluded_jobs["line"].astype(str).tolist() == ["2", "3"]
-    assert trace.excluded_jobs["reason"].tolist() == [slurm.NEVER, "is not a job of sacct --json"]
+    assert trace.excluded_jobs["reason"].tolist() == [slurm_jobs.NEVER, "is not a job of sacct --json"]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_json_of_newer_and_older_versions(tmp_path: Path) -> None:
     assert trace.frame[["job_id", "demand", "duration", "time_limit"]].to_numpy().tolist() == [
         ["1", 4, 40, 1800], ["3_0", 4, 10, 1800], ["5", 8, 40, 1800],
     ]  # fmt: skip
-    assert trace.excluded_jobs["reason"].tolist() == [slurm.PART, slurm.WAITS]
+    assert trace.excluded_jobs["reason"].tolist() == [slurm_jobs.PART, slurm_jobs.WAITS]
 
 
 @pytest.mark.parametrize("name", ["phillips.log", "sonar-fox-2025-09_noheader.txt", "unit-accounting-logs.log"])

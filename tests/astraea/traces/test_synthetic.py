@@ -16,7 +16,7 @@ from synthetic_traces import synthetic
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
-from astraea.traces.synthetic import compromises, synthesize
+from astraea.traces.synthetic import Recipe, synthesize
 from astraea.traces.synthetic.draw import HOURLY, look_before_submitting
 from astraea.traces.trace import Trace
 from papers.ye2022.characterize import PRODUCTION_NODES
@@ -65,7 +65,7 @@ def test_published_statistics(name: str, seed: int) -> None:
 @BOTH
 def test_what_gave_way_is_as_said(name: str) -> None:
     """The means over the seeds that are evaluated."""
-    rows = compromises(name).set_index("statistic")
+    rows = Recipe.load(name).compromises.set_index("statistic")
     assert list(rows.columns) == ["published", "here", "why"] and (rows != "").all(axis=None)
     means = pd.DataFrame([measured(name, seed) for seed in range(5 if name == "venus" else 3)]).mean()
     for statistic, here in rows["here"].items():
@@ -157,7 +157,7 @@ def test_the_seed_decides_everything() -> None:
 
 
 def test_bad_names_and_seeds() -> None:
-    for ask in (synthesize, compromises):
+    for ask in (synthesize, Recipe.load):
         with pytest.raises(InputError, match="unknown name 'Venus'; expected one of philly, venus"):
             ask("Venus")
     for seed in (-1, 1.5, "1", True, None):

@@ -18,7 +18,7 @@ from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
-from astraea.traces.describe import offered_load, served_load
+from astraea.traces.describe import offered_load
 from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
 from papers import scales
@@ -57,7 +57,7 @@ def test_known_workloads(name: str, jobs: int, nodes: int) -> None:
     assert small.job_id.tolist() == whole.job_id[: len(small)].tolist()
     assert 1_500 <= len(small) < len(whole) / 3
     # jobs must wait at the scale that everybody looks at first, on the same cluster for every seed
-    assert 1.2 < served_load(small) / cluster.gpus <= evaluation.SMALL_LOAD
+    assert 1.2 < evaluation.served_load(small) / cluster.gpus <= evaluation.SMALL_LOAD
     assert cluster == evaluation.load_workload(name, "small", 1)[1]
 
 
@@ -73,8 +73,8 @@ def test_nodes_of_an_unknown_trace() -> None:
     assert evaluation.suitable_nodes(trace(x=7, y=1)) == 2  # x, which has 7/8, asks for the gang
     assert evaluation.suitable_nodes(trace(x=1, y=7)) == 8  # x has 1/8, and its quota must hold 8 GPUs
     # until 100 s: 1 x 100, 1 x 50, 8 x 80 and nothing of the last: 790 GPU-s, 7.9 GPUs; 16 with all that they ask for
-    assert served_load(trace(x=1)) == pytest.approx(7.9) and evaluation.crowded_nodes(trace(x=1)) == 1
-    assert served_load(trace(x=1).head(1)) == 0 and evaluation.crowded_nodes(trace(x=1).head(1)) == 1
+    assert evaluation.served_load(trace(x=1)) == pytest.approx(7.9) and evaluation.crowded_nodes(trace(x=1)) == 1
+    assert evaluation.served_load(trace(x=1).head(1)) == 0 and evaluation.crowded_nodes(trace(x=1).head(1)) == 1
 
 
 def test_grids() -> None:

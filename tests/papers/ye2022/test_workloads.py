@@ -12,7 +12,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.units import DAY, HOUR
-from astraea.traces.synthetic import SYNTHETIC, compromises
+from astraea.traces.synthetic import SYNTHETIC, Recipe
 from astraea.traces.trace import Trace
 from papers.ye2022.characterize import (
     SMALL_TIME,
@@ -184,7 +184,7 @@ def test_every_published_statistic_is_measured() -> None:
         published = PUBLISHED[name]
         assert set(published["statistic"]) <= set(found) and published["statistic"].is_unique
         if "why" in published:
-            assert set(published["why"].dropna()) <= set(compromises(name)["statistic"])
+            assert set(published["why"].dropna()) <= set(Recipe.load(name).compromises["statistic"])
 
 
 def test_published_statistics_stand_beside_the_measured() -> None:
