@@ -21,7 +21,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import multinomial
 
-from papers.claims.evaluate import STATEMENTS, read_claims
+from papers.claims.checks import STATEMENTS
+from papers.claims.evaluate import read_claims
 from papers.claims.frozen import code, rules_hash
 from papers.judging import Judged, Missing, Source, Verdict, reader
 

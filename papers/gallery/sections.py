@@ -17,7 +17,7 @@ import pandas as pd
 from astraea.core.errors import InputError
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
-from papers.claims.evaluate import STATEMENTS
+from papers.claims.checks import STATEMENTS
 from papers.claims.filled import NotMade, fill
 from papers.gallery.captions import ENTRIES, TRACES, Entry, is_real
 from papers.gallery.tables import markdown, written_out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import sys
 from collections.abc import Callable, Mapping
@@ -13,11 +14,14 @@ import pytest
 from places import ROOT
 from processes import run
 
+from papers import judging
 from papers.claims import frozen, resampling
-from papers.claims.evaluate import REPEATED, evaluate
+from papers.claims.checks import REPEATED, RULES
+from papers.claims.evaluate import evaluate, read_claims
 from papers.claims.resampling import DRAWS, draws, probability, rows_of, weeks_of, with_probability
 from papers.gallery.verdicts import how_sure, side_by_side, steady
 from papers.judging import Judged, Missing, Source, graded
+from papers.ye2022.characterize import widest_swap
 from papers.ye2022.readings import PAPERS, PROGRAM
 
 Tables = Mapping[str, pd.DataFrame]
@@ -174,6 +178,17 @@ def test_the_last_change_of_the_rules_is_their_state() -> None:
     history = pd.read_csv(ROOT / frozen.HISTORY, dtype=str, keep_default_na=False)
     assert history["hash"].iloc[-1] == frozen.rules_hash(), "say in the file what changed, and what that moved"
     assert history["hash"].is_unique and (history != "").all(axis=None)
+
+
+def test_the_hash_covers_what_counts_and_all_that_rules_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, claims = frozen.rules_hash(), read_claims()
+    for column in ("kind", "repeats"):
+        monkeypatch.setattr(frozen, "read_claims", lambda column=column: claims.assign(**{column: "example"}))
+        assert frozen.rules_hash() != before
+    modules = {inspect.getmodule(rule) for rule in RULES.values()}
+    names = {judging.__name__, *(module.__name__ for module in modules if module)}
+    called = {f for module in modules for _, f in inspect.getmembers(module, inspect.isfunction)}
+    assert {f for f in called if f.__module__.startswith("papers.") and f.__module__ not in names} == {widest_swap}
 
 
 def test_words_do_not_change_the_hash_and_code_does() -> None:
