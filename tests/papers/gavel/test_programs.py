@@ -164,7 +164,7 @@ def test_on_one_type_agnostic_and_aware_are_the_same(seed):
 @FEW
 @given(SEEDS)
 def test_agnostic_fairness_and_makespan_are_the_aware_ones_with_wrong_speeds(seed):
-    """As notebook 10a says: what does not know the types takes each job's speed on the first for that on all."""
+    """Notebook 10a says so: without the types, a job's speed on the first of them counts on all."""
     problem = random_moment(seed)
     problem = replace(problem, throughput=np.maximum(problem.throughput, 0.5))
     wrong = replace(problem, throughput=np.repeat(problem.throughput[:, :1], 3, axis=1))
