@@ -10,7 +10,8 @@ import pandas as pd
 from astraea.core.errors import InputError
 from astraea.plots.frames import Frames, frames
 from papers import ROOT
-from papers.claims.evaluate import LEGEND, MARKS, SAME, evaluate, in_full, read_claims
+from papers.claims.checks import SAME
+from papers.claims.evaluate import LEGEND, MARKS, evaluate, in_full, read_claims
 from papers.claims.notes import with_reasons
 from papers.judging import Verdict
 

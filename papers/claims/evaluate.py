@@ -11,35 +11,24 @@ evaluation (its column `reading`) is judged in each of them that has the schedul
 
 from __future__ import annotations
 
-import inspect
-import math
 import re
-import tomllib
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Hashable, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import pandas as pd
 
-from astraea.core.errors import InputError
 from astraea.core.wording import listed
-from astraea.traces.named import FETCHED
-from astraea.traces.synthetic import SYNTHETIC
-from papers import ROOT, rules
-from papers.gavel import rules as gavel
-from papers.judging import Absent, Judged, Missing, Source, Verdict, reader
-from papers.market import rules as market
+from papers import ROOT
+from papers.claims.checks import counted, judged, kind_of, traces_of
+from papers.judging import Verdict, reader
 from papers.market import workload as markets
 from papers.ye2022 import readings as clusters
-from papers.ye2022 import rules as ye2022
 
 COLUMNS: Final = (
     "id", "where", "trace", "reading", "kind", "statement", "paper", "measured", "value", "verdict", "note",
 )  # fmt: skip
-SAME: Final = {"venus": ("venus", "helios-venus"), "philly": ("philly", "philly-two-weeks")}
-"""Traces that a value about Venus, or about Philly, is compared with."""
-
 KINDS: Final = {
     "result": "results",
     "given": "what the synthetic traces are made to have",
@@ -66,10 +55,8 @@ LEGEND: Final = ", ".join(f"{MARKS[verdict]} {one}" for verdict, (one, _) in WOR
 READINGS: Final = (*clusters.READINGS, *markets.READINGS)
 """Those of [Ye2022] and of [Wang2023]."""
 
-REPEATED: Final = "repeated"
-"""Kind of a check that is not counted, as it follows from others: the column `repeats` of `claims.csv` says which."""
-
-_EVERYWHERE: Final = ("ordering", "monotone", "shape", "<=", "close to", "exists")
+_RELATIONS: Final = {"=": "", "<=": "≤"}
+_BOUNDS: Final = ("<", "<=", ">", "up to", "close to")
 _PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the market", "themis.": "Themis"}
 """The papers, by the beginning of their statements' identifiers."""
 
@@ -81,66 +68,6 @@ _IN_FULL: Final = {
     ),
     r"sizes at which somebody waits and the two differ": "sizes at which jobs wait and the two differ",
 }
-
-RULES: Final[dict[str, Callable[..., Judged]]] = {
-    name: function
-    for module in (rules, ye2022, gavel, market)
-    for name, function in inspect.getmembers(module, inspect.isfunction)
-    if function.__module__ == module.__name__ and not name.startswith("_")
-}
-"""Every rule by its name."""
-
-
-class Statement(NamedTuple):
-    """A check of a statement: the rule, the table and its rows, and the trace, if it is not each there is."""
-
-    judge: partial[Judged]
-    table: str
-    on: str
-    where: Mapping[str, Any]
-
-    @property
-    def has_many(self) -> bool:
-        """Return true if it is about several printed values at once."""
-        return self.judge.func is rules.printed_values
-
-    def source(
-        self, read: Callable[[str], pd.DataFrame], papers: Mapping[str, float], trace: str, id: str, reading: str = ""
-    ) -> Source:
-        """Return the rows on a trace, of one reading if it is named; `papers` are as of `published_values`."""
-        where = {**self.where, "reading": reading} if reading else self.where
-        return Source(read, papers, self.table, self.on or trace, id, where)
-
-
-def read_statements(path: Path) -> dict[str, Statement]:
-    """Statements of one paper, by identifier, from its `claims.toml`.
-
-    `InputError` if a statement has no table, names a rule that does not exist, or does not give a rule what it takes.
-    """
-    entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    return {id: _statement(f"{path.parent.name}/{path.name}, {id}", **entry) for id, entry in entries.items()}
-
-
-def _statement(place: str, rule: str = "", table: str = "", on: str = "", where: Any = None, **given: Any) -> Statement:
-    if rule not in RULES:
-        raise InputError(f"{place}: there is no rule {rule!r}; there are: {', '.join(sorted(RULES))}")
-    if not table:
-        raise InputError(f"{place}: the table is missing")
-    signature = inspect.signature(RULES[rule])
-    try:
-        signature.bind(None, **given)
-    except TypeError as err:
-        takes = ", ".join([*signature.parameters][1:]) or "nothing"
-        raise InputError(f"{place}: rule {rule}: {err}; it takes: {takes}") from None
-    return Statement(partial(RULES[rule], **given), table, on, where or {})
-
-
-STATEMENTS: Final[Mapping[str, Statement]] = {
-    id: statement
-    for paper in ("ye2022", "gavel", "market", "themis")
-    for id, statement in read_statements(ROOT / "papers" / paper / "claims.toml").items()
-}
-"""Every statement that is checked; one that is not here is "not yet"."""
 
 
 def read_claims() -> pd.DataFrame:
@@ -170,73 +97,27 @@ def evaluate(folder: str | Path, about: str = "") -> pd.DataFrame:
     tables = sorted(path.stem for path in folder.glob("*_*.csv"))
     for claim in chosen.to_dict("records"):
         id, relation = claim["id"], claim["relation"]
-        paper = f"{claim['value']} {claim['unit']}".strip() if relation != "<=" else f"≤ {claim['value']}"
-        paper = f"{relation} {paper}" if relation in ("<", ">", "up to", "close to") else paper
         where, statement = f"{claim['source'].split()[0]} {claim['where']}", f"{claim['subject']}: {claim['metric']}"
-        for trace in _traces(tables, id, claim["trace"], relation):
-            for k, (reading, measured, value, verdict, missing) in enumerate(_judged(id, read, papers, trace)):
-                kind, ours = _kind(claim, trace, k), (measured, value, str(verdict), missing)
-                rows.append((id, where, trace, reading, kind, statement, paper or relation, *ours))
+        for trace in traces_of(tables, id, claim["trace"], relation):
+            for k, (reading, measured, value, verdict, missing) in enumerate(judged(id, read, papers, trace)):
+                kind, ours = kind_of(claim, trace, k), (measured, value, str(verdict), missing)
+                rows.append((id, where, trace, reading, kind, statement, _printed(claim), *ours))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _kind(claim: Mapping[Hashable, str], trace: str, reading: int) -> str:
-    """Kind of a check; `reading` counts from 0. A statement that repeats itself is the same in each reading."""
-    if claim["repeats"] and (claim["repeats"] != claim["id"] or reading > 0):
-        return REPEATED
-    return "result" if claim["kind"] == "given" and trace not in SYNTHETIC else claim["kind"]
-
-
-def _judged(
-    id: str, read: Callable[[str], pd.DataFrame], papers: Mapping[str, float], trace: str
-) -> list[tuple[str, str, float, Verdict, str]]:
-    """Reading, what was measured, as text and as a number, verdict, and what is missing."""
-    if id not in STATEMENTS:
-        return [("", "", math.nan, Verdict.NOT_YET, "")]
-    statement = STATEMENTS[id]
-    found, missing = [], ""
-    for reading in statement.source(read, papers, trace, id).readings:
-        try:
-            measured, verdict, *value = statement.judge(statement.source(read, papers, trace, id, reading))
-            found.append((reading, measured, value[0] if value else math.nan, verdict, ""))
-        except Absent as err:
-            missing = str(err)  # in this reading there is no such scheduler
-        except Missing as err:
-            found.append((reading, "", math.nan, Verdict.NOT_YET, str(err)))
-    return found or [("", "", math.nan, Verdict.NOT_YET, missing)]
+def _printed(claim: Mapping[Hashable, str]) -> str:
+    """Write what a paper prints, with its unit; the relation where the statement is no value."""
+    relation = _RELATIONS.get(claim["relation"], claim["relation"])
+    if not claim["value"]:
+        return relation or "as stated"
+    number = f"{claim['value']} {claim['unit']}".strip()
+    return f"{relation} {number}".strip() if claim["relation"] in _BOUNDS else number
 
 
 @cache
 def _as_text(path: Path, changed: int) -> pd.DataFrame:
     """A table of text, read once for each of its states."""
     return pd.read_csv(path, dtype=str, keep_default_na=False)
-
-
-def _traces(tables: Sequence[str], id: str, trace: str, relation: str) -> list[str]:
-    """Traces of which there are tables that a statement is checked on; the statement's own if there is none."""
-    if id not in STATEMENTS or STATEMENTS[id].on:
-        return [trace]
-    table = STATEMENTS[id].table
-    there = [name.removeprefix(f"{table}_") for name in tables if name.startswith(f"{table}_")]
-    if relation not in _EVERYWHERE and trace != "both":
-        there = [t for t in there if t in SAME.get(trace, (trace,))]
-    own = [t for t in ("venus", "philly") if t in there]
-    return [*own, *(t for t in there if t not in own)] or (["venus", "philly"] if trace == "both" else [trace])
-
-
-def counted(table: pd.DataFrame) -> pd.DataFrame:
-    """Checks of the table of `evaluate` that count: none that repeats another, and each once for one log.
-
-    Workloads that are cut from one log (`w2`, `chrslo` and `philly-vcs` are Philly's) are one check with the worst of
-    their verdicts; what is not yet there counts if nothing of the statement is.
-    """
-    table = table[table["kind"] != REPEATED].reset_index(drop=True)
-    log = table["trace"].map(lambda trace: "philly's" if FETCHED.get(trace, "").startswith("philly-") else trace)
-    keys = table[["id", "reading"]].assign(log=log, rank=table["verdict"].map([*Verdict].index))
-    there = table["verdict"] != Verdict.NOT_YET
-    keys = keys[there | ~there.groupby([keys["id"], keys["log"]]).transform("any")]
-    worst = keys.sort_values("rank", kind="stable").drop_duplicates(["id", "log", "reading"], keep="last").index
-    return table.loc[worst.sort_values()]
 
 
 def in_words(verdicts: pd.Series[str]) -> str:

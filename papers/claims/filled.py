@@ -22,7 +22,8 @@ from astraea.core.errors import InputError
 from astraea.core.units import HOUR
 from astraea.plots.style import look
 from papers import ROOT
-from papers.claims.evaluate import counted, evaluate, read_claims
+from papers.claims.checks import counted
+from papers.claims.evaluate import evaluate, read_claims
 from papers.claims.resampling import NAME
 from papers.judging import Missing
 from papers.ye2022.readings import PAPERS, PROGRAM

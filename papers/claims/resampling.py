@@ -1,12 +1,13 @@
 """Confidence in verdicts: the same rule on tables whose seeds, trials or weeks are resampled with replacement.
 
 Each seed, or trial, of a table stands for those that might have been. A recorded log has one run; its weeks of
-submission are drawn instead, on the tables that `weeks_<trace>.csv` allows to put together again. Tables of one trace
-are drawn alike. A backlog carries over from week to week, so that weeks are less independent than seeds.
+submission are drawn instead, on the tables that those of `WEEKS` allow to put together again. Tables of one trace are
+drawn alike. A backlog carries over from week to week, so that weeks are less independent than seeds.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +22,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import multinomial
 
-from papers.claims.evaluate import STATEMENTS, read_claims
+from papers.claims.checks import STATEMENTS
+from papers.claims.evaluate import read_claims
 from papers.claims.frozen import code, rules_hash
 from papers.judging import Judged, Missing, Source, Verdict, reader
 
@@ -38,7 +40,13 @@ NAME: Final = "probabilities.csv"
 """File of a folder that keeps what was found, with a digest of what it was found from."""
 
 _KEY: Final = ["id", "trace", "reading"]
-_OF_RUNS: Final = ("table10", "table11", "table12", "fig13")  # a row per reading, scheduler and seed
+WEEKS: Final = {
+    **dict.fromkeys(("table10", "table11", "table12", "fig13"), "weeks"),
+    "fig09": "fig09-weeks", "fig14": "fig14-weeks",
+}  # fmt: skip
+"""Figures that have a row for each run, and the figure with their weeks, of one run each on a recorded log."""
+
+_OF_A_WEEK: Final = ("figure", "week", "mean", "n")
 
 Counts = NDArray[np.int64]
 """Number of times that each part of a table is drawn."""
@@ -67,12 +75,16 @@ def rows_of(frame: pd.DataFrame, column: str) -> Parts:
 
 
 def weeks_of(frame: pd.DataFrame, weeks: pd.DataFrame) -> Parts:
-    """Split a table with a row per reading and scheduler into weeks, as `tables.weekly_figures` has them."""
+    """Split a table with a row per run into weeks, as `tables.weekly_figures` and `weekly_jobs` have them.
+
+    Runs are told apart by the columns that the weeks have beside these.
+    """
+    of_a_run = [column for column in weeks if column not in _OF_A_WEEK]
     sums = weeks.assign(total=(weeks["mean"] * weeks["n"]).fillna(0.0))
     wide = sums.pivot_table(
-        index=["figure", "reading", "scheduler"], columns="week", values=["total", "n"], aggfunc="sum", fill_value=0
+        index=["figure", *of_a_run], columns="week", values=["total", "n"], aggfunc="sum", fill_value=0
     )
-    runs = pd.MultiIndex.from_frame(frame[["reading", "scheduler"]])
+    runs = pd.MultiIndex.from_frame(frame[of_a_run])
     figures = [name for name in wide.index.unique("figure") if name in frame]
     mine = {name: wide.loc[name].reindex(runs) for name in figures}
     totals = {name: (part["total"].to_numpy(), part["n"].to_numpy()) for name, part in mine.items()}
@@ -80,7 +92,7 @@ def weeks_of(frame: pd.DataFrame, weeks: pd.DataFrame) -> Parts:
     def drawn(counts: Counts) -> pd.DataFrame:
         with np.errstate(invalid="ignore"):
             means = {name: (total @ counts) / (n @ counts) for name, (total, n) in totals.items()}
-        return frame[["reading", "scheduler", "seed"]].assign(**means)
+        return frame[[*of_a_run, "seed"]].assign(**means)
 
     return Parts(weeks["week"].nunique(), "weeks of submission", drawn)
 
@@ -91,13 +103,11 @@ def parts_of(name: str, frame: pd.DataFrame, read: Callable[[str], pd.DataFrame]
         if column in frame and (parts := rows_of(frame, column)).many > 1:
             return parts
     table, _, trace = name.removesuffix(".csv").partition("_")
-    if table in _OF_RUNS:
-        try:
-            weeks = read(f"weeks_{trace}.csv")
-        except Missing:
-            return "one run"
-        many = weeks["week"].nunique()
-        return weeks_of(frame, weeks) if many >= FEWEST_WEEKS else f"a log of {many} week{'s' if many > 1 else ''}"
+    if table in WEEKS:
+        with contextlib.suppress(Missing):
+            weeks = read(f"{WEEKS[table]}_{trace}.csv")
+            many = weeks["week"].nunique()
+            return weeks_of(frame, weeks) if many >= FEWEST_WEEKS else f"a log of {many} week{'s' if many > 1 else ''}"
     return "one run" if {"seed", "trial"} & set(frame) else "neither seeds nor trials"
 
 
@@ -199,7 +209,8 @@ def _known(path: Path) -> dict[str, tuple[float, str, str]]:
 
 def _digest(rules: str, row: Mapping[Any, Any], tables: Sequence[Path]) -> str:
     """Digest what a probability is found from: rules, statement, tables, and the weeks of their traces."""
-    weeks = {path.with_name(f"weeks_{path.name.partition('_')[2]}") for path in tables}
+    split = [(path, *path.name.partition("_")[::2]) for path in tables]
+    weeks = {path.with_name(f"{WEEKS[table]}_{trace}") for path, table, trace in split if table in WEEKS}
     files = [path for path in (*sorted(tables), *sorted(weeks)) if path.is_file()]
     digests = [sha256(path.read_bytes()).hexdigest() for path in files]
     return sha256(" ".join([rules, *(row[key] for key in _KEY), *digests]).encode()).hexdigest()[:12]

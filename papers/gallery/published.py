@@ -19,7 +19,8 @@ from astraea.core.wording import listed
 from astraea.plots import charts
 from astraea.plots.files import further_forms
 from astraea.plots.style import REFERENCE, style
-from papers.claims.evaluate import READINGS, SAME, STATEMENTS, published_values, read_claims
+from papers.claims.checks import SAME, STATEMENTS
+from papers.claims.evaluate import READINGS, published_values, read_claims
 from papers.gallery.captions import PAPERS, read
 from papers.judging import Missing, reader
 

@@ -17,7 +17,7 @@ import pandas as pd
 from astraea.core.errors import InputError
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
-from papers.claims.evaluate import STATEMENTS
+from papers.claims.checks import STATEMENTS
 from papers.claims.filled import NotMade, fill
 from papers.gallery.captions import ENTRIES, TRACES, Entry, is_real
 from papers.gallery.tables import markdown, written_out
@@ -151,11 +151,16 @@ def _below(pictures: Sequence[Path], claims: pd.DataFrame) -> str:
     return html.escape(words[:1].upper() + words[1:], quote=False)
 
 
+def _filled(entry: Entry, text: str) -> str:
+    """Fill in what is said of a figure on every trace; its numbers are of tables that the committed figures have."""
+    return " ".join(fill(text, f"papers/gallery/captions, {entry.id}").split())
+
+
 def _said(entry: Entry, real: bool) -> str:
     """Return what the paper says, or what a figure of ours shows, and what to look at."""
-    text = fill(entry.text, f"papers/gallery/captions, {entry.id}")
+    text = _filled(entry, entry.text)
     text = text if entry in ENTRIES["further"] else f"*The paper:* {text}"
-    look = f" *Look at:* {entry.look}" if entry.look else ""
+    look = f" *Look at:* {_filled(entry, entry.look)}" if entry.look else ""
     return f"{text}{look}{f' {entry.recorded}' if real and entry.recorded else ''}"
 
 
@@ -202,7 +207,7 @@ def _alt(made: Made, figure: Shown, path: Path, real: bool) -> str:
         return alt(figure.entry.title, finding(of_trace), trace)
     if own := _on(made, figure.entry, trace):
         return alt(figure.entry.title, own.replace("*", ""))
-    text = f"The paper has no statement on this trace. {figure.entry.look}"
+    text = f"The paper has no statement on this trace. {_filled(figure.entry, figure.entry.look)}"
     return alt(figure.entry.title, text if len(figure.claims) else _said(figure.entry, real).replace("*", ""), trace)
 
 

@@ -10,7 +10,8 @@ import pandas as pd
 
 from astraea.core.wording import listed
 from astraea.traces.synthetic import SYNTHETIC
-from papers.claims.evaluate import MARKS, READINGS, REPEATED, STATEMENTS, WORDS, counted, in_full, in_words, read_claims
+from papers.claims.checks import REPEATED, STATEMENTS, counted
+from papers.claims.evaluate import MARKS, READINGS, WORDS, in_full, in_words, read_claims
 from papers.claims.resampling import DRAWS, SURE
 from papers.gallery.captions import PAPERS
 from papers.judging import Verdict

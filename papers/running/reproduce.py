@@ -71,6 +71,4 @@ def _judged(checks: list[dict[str, str]], folder: Path) -> pd.DataFrame:
     tolerances = pd.DataFrame(checks)[["id", "tolerance"]]
     table = tolerances.merge(found, on="id", how="left")
     table["statement"] += table["reading"].map(lambda reading: f", {reading}" if reading else "")
-    # of worked examples with many values, claims.csv has these in the statement and their tolerance as the value
-    table["paper"] = table["paper"].mask(table["paper"].str.endswith(" abs tol"), "as stated")
     return table[["id", "statement", "paper", "tolerance", "got", "verdict"]]

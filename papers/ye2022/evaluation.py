@@ -62,7 +62,8 @@ READ: Final[Keep] = {
 }  # fmt: skip
 """Columns of a run that notebooks 01 to 08 read, the same for all, so that a shared run is computed once.
 
-The many runs over lease terms and cluster sizes keep a summary only."""
+The many runs over lease terms and cluster sizes keep a summary only, but on a log, whose weeks are resampled (`kept`).
+"""
 
 
 def load_workload(trace: str, scale: str = "paper", seed: int = 0, load: float = 0.0) -> tuple[Trace, Cluster]:
@@ -147,6 +148,11 @@ def few_seeds(trace: str, scale: str, usual: int = 2) -> tuple[int, ...]:
     return seeds(trace, scale)[: 1 if len(load_workload(trace, scale)[0]) > LARGE else usual]
 
 
+def kept(trace: str) -> Keep:
+    """Return what runs of Figs 9 and 14 keep of a trace; a log has one run, and its weeks are read from its jobs."""
+    return "summary" if trace in SYNTHETIC else READ
+
+
 def grid_of(rows: Iterable[tuple[int, Run, Mapping[str, Any]]]) -> Grid:
     """Runs on the workload of a seed; columns scheduler, seed, nodes, and what else distinguishes each."""
     return Grid.of(
@@ -210,7 +216,8 @@ def lease_grid(trace: str, scale: str = "paper") -> Grid:
         for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale), reading):
             for t in terms:
                 own = {"reading": reading, "scheduler": "astraea", "seed": seed, "lease_term": t}
-                rows.append((Run(jobs, cluster, scheduler.made(lease_term=t), settings=settings, keep="summary"), own))
+                run = Run(jobs, cluster, scheduler.made(lease_term=t), settings=settings, keep=kept(trace))
+                rows.append((run, own))
     return Grid.of(rows)
 
 
@@ -228,7 +235,7 @@ def size_grid(trace: str, scale: str = "paper", *, lease_term: float = LEASE_TER
             both = [s for s in leased(compared(reading, jobs), lease_term) if s.name in IN_FIG_14]
             for percent, resized in clusters.items():
                 own = {"nodes_percent": percent, "excluded_jobs": len(too_large)}
-                rows += runs_of(both, reading, seed, jobs, resized, "summary", **own)
+                rows += runs_of(both, reading, seed, jobs, resized, kept(trace), **own)
     return Grid.of(rows)
 
 

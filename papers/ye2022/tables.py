@@ -86,8 +86,7 @@ def weekly_figures(result: Result) -> pd.DataFrame:
     A job belongs to the week of its submission, a case of `fairness_figures` to that in which its window starts, after
     the last submission to the last of them. The mean over weeks, weighted with `n`, is the figure of the whole run.
     """
-    jobs = result.jobs
-    week = (jobs["submit_time"] // (7 * DAY)).astype(int).rename("week")
+    jobs, week = result.jobs, _week(result)
     cases = tenant_windows(result).dropna(subset=["rho_tenant"])
     started = (cases["window_start"] // (7 * DAY)).astype(int).clip(upper=week.max()).rename("week")
     parts = {
@@ -96,7 +95,29 @@ def weekly_figures(result: Result) -> pd.DataFrame:
         "sharing_loss": (has_sharing_loss(result), week),
         **{name: ((cases["rho_tenant"] < level - SLACK) * 1.0, started) for name, level in TENANT_LEVELS.items()},
     }
-    means = {name: values.groupby(by).agg(mean="mean", n="count") for name, (values, by) in parts.items()}
+    return _stacked({name: values.groupby(by).agg(mean="mean", n="count") for name, (values, by) in parts.items()})
+
+
+def weekly_jobs(result: Result) -> pd.DataFrame:
+    """Return the measures of Figs 9 and 14 week by week, in the columns of `weekly_figures`.
+
+    They are ``average_jct``, ``sharing_loss`` and ``overhead_share``. `n` counts jobs; of an overhead, which is a share
+    of completion times, it is their sum [s].
+    """
+    week = _week(result)
+    both = result.jobs[["overhead", "jct"]].groupby(week).sum()
+    parts = {"average_jct": result.jobs["jct"], "sharing_loss": has_sharing_loss(result)}
+    means = {name: values.groupby(week).agg(mean="mean", n="count") for name, values in parts.items()}
+    share = pd.DataFrame({"mean": both["overhead"] / both["jct"], "n": both["jct"]})
+    return _stacked({**means, "overhead_share": share})
+
+
+def _week(result: Result) -> pd.Series[int]:
+    """Return the week of submission of each job, from 0."""
+    return (result.jobs["submit_time"] // (7 * DAY)).astype(int).rename("week")
+
+
+def _stacked(means: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     together: pd.DataFrame = pd.concat(means, names=["figure"])
     return together.reset_index()
 

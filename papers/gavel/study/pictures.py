@@ -78,8 +78,15 @@ def averages(table: pd.DataFrame, *, height: float = 2.8) -> Figure:
     charts.title(axes[0], "(a) over load")
     ends = " to ".join(f"{x:+.0f}" for x in sorted({most.min(), most.max()}))
     charts.title(axes[1], f"(b) against “{look(base).label}”", "same seed")
+    one_seed(fig, table)
     compared = {"ideal": "Rounds against an ideal execution", "oracle": "Estimated pairs against measured ones"}[base]
     return charts.legend(fig, columns=2, headline=f"{compared}: JCT at most {ends} %")
+
+
+def one_seed(fig: Figure, table: pd.DataFrame) -> None:
+    """Say below a picture that its table is of one seed, if it is."""
+    if table["seed"].min() == table["seed"].max():
+        charts.footnote(fig, "One seed.")
 
 
 def priorities(table: pd.DataFrame, high: float, low: float) -> Figure:
@@ -205,6 +212,7 @@ def placement(mixed: pd.DataFrame) -> Figure:
     jct = hours.groupby(["told", "jobs_per_hour"])["gang_jct"].mean()
     times = [f"{jct[TOLD['blind'], at] / jct[TOLD['aware'], at]:.2g}" for at in (low, high)]
     rates = f"at {low:g} and {high:g} jobs/h"
+    one_seed(fig, mixed)
     headline = f"Placement unknown: gangs take {' and '.join(times)} times as long {rates}"
     return charts.legend(fig, columns=3, headline=headline)
 

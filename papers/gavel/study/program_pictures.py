@@ -16,7 +16,7 @@ from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import LOOKS, look, name_axis, style
 from papers.gavel.study.gains import room
-from papers.gavel.study.pictures import TYPES
+from papers.gavel.study.pictures import TYPES, one_seed
 from papers.gavel.study.policies import WEIGHTS_OF_FOUR
 
 HUES: Final = ("#004488", "#BB5566", "#DDAA33", "#6699CC", "#997700", "#666666")
@@ -190,4 +190,5 @@ def rounds(named: pd.DataFrame) -> Figure:
     reach = 1.2 * max(1.0, named["change"].abs().max())
     axes[1].set_ylim(-reach, reach)
     axes[1].set_ylabel("Change from 6 min [%]")
+    one_seed(fig, named)
     return charts.legend(fig, headline=f"Longer rounds change average JCT by {low:+.0f} to {high:+.0f} %")

@@ -16,9 +16,11 @@ from places import ROOT
 from astraea.cluster.policies import POLICIES
 from astraea.cluster.settings import Settings
 from astraea.core.errors import InputError
+from astraea.traces.named import FETCHED
 from papers.claims import evaluate
 from papers.claims.beside import narrow, published, published_of, verdicts
-from papers.claims.evaluate import STATEMENTS, read_claims, read_statements
+from papers.claims.checks import OF_PHILLY, REPEATED, STATEMENTS, counted, read_statements
+from papers.claims.evaluate import read_claims
 from papers.claims.notes import read_notes, with_reasons
 from papers.gallery.pages import write_gallery
 from papers.gallery.verdicts import side_by_side, tally
@@ -119,9 +121,23 @@ def test_each_reading_is_judged_for_itself(tmp_path: Path) -> None:
 def test_what_follows_from_others_and_cuts_of_one_log_count_once() -> None:
     rows = [("a", "w2", "", "result", HOLDS), ("a", "chrslo", "", "result", OTHERWISE), ("a", "x", "", "result", HOLDS),
             ("b", "w2", PAPERS, "result", HOLDS), ("b", "chrslo", "", "result", NOT_YET),
-            ("c", "w2", "", "result", NOT_YET), ("d", "x", "", evaluate.REPEATED, HOLDS)]  # fmt: skip
-    found = evaluate.counted(pd.DataFrame(rows, columns=["id", "trace", "reading", "kind", "verdict"]))
+            ("c", "w2", "", "result", NOT_YET), ("d", "x", "", REPEATED, HOLDS)]  # fmt: skip
+    found = counted(pd.DataFrame(rows, columns=["id", "trace", "reading", "kind", "verdict"]))
     assert found[["id", "trace"]].to_numpy().tolist() == [["a", "chrslo"], ["a", "x"], ["b", "w2"], ["c", "w2"]]
+
+
+def test_every_workload_of_one_log_is_known() -> None:
+    assert set(OF_PHILLY) == {workload for workload, download in FETCHED.items() if download.startswith("philly-")}
+
+
+def test_every_printed_number_has_its_unit() -> None:
+    claims = read_claims()
+    without = claims[(claims["value"] != "") & (claims["unit"] == "")]
+    assert without["id"].tolist() == ["themis.f08"]  # f is a share, and the statement names it
+    found = evaluate.evaluate(FIGURES, r"wang\.f9$|themis\.rho|gavel\.s41$|wang\.prop\.pareto")
+    assert dict(zip(found["id"], found["paper"], strict=True)) == {
+        "gavel.s41": "as stated", "themis.rho": "≤ 1.2 x", "wang.f9": "≤ 1.56 s", "wang.prop.pareto": "property",
+    }  # fmt: skip
 
 
 def test_kinds_of_statements(tmp_path: Path) -> None:
@@ -136,9 +152,9 @@ def test_kinds_of_statements(tmp_path: Path) -> None:
     assert found["kind"].to_dict() == {
         ("ye.f5.slow", "venus", ""): "given", ("ye.f5.slow", "my-log", ""): "result",
         ("ye.f10.astraea", "venus", PROGRAM): "result", ("ye.f10.astraea", "venus", PAPERS): "result",
-        ("ye.f10.yarn-cs", "venus", PROGRAM): "result", ("ye.f10.yarn-cs", "venus", PAPERS): evaluate.REPEATED,
-        ("ye.f10.yarn.ratio", "venus", PROGRAM): evaluate.REPEATED,
-        ("ye.f10.yarn.ratio", "venus", PAPERS): evaluate.REPEATED,
+        ("ye.f10.yarn-cs", "venus", PROGRAM): "result", ("ye.f10.yarn-cs", "venus", PAPERS): REPEATED,
+        ("ye.f10.yarn.ratio", "venus", PROGRAM): REPEATED,
+        ("ye.f10.yarn.ratio", "venus", PAPERS): REPEATED,
     }  # fmt: skip
 
 

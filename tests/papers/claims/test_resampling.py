@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import sys
 from collections.abc import Callable, Mapping
@@ -13,11 +14,14 @@ import pytest
 from places import ROOT
 from processes import run
 
+from papers import judging
 from papers.claims import frozen, resampling
-from papers.claims.evaluate import REPEATED, evaluate
+from papers.claims.checks import REPEATED, RULES
+from papers.claims.evaluate import evaluate, read_claims
 from papers.claims.resampling import DRAWS, draws, probability, rows_of, weeks_of, with_probability
 from papers.gallery.verdicts import how_sure, side_by_side, steady
 from papers.judging import Judged, Missing, Source, graded
+from papers.ye2022.characterize import widest_swap
 from papers.ye2022.readings import PAPERS, PROGRAM
 
 Tables = Mapping[str, pd.DataFrame]
@@ -112,6 +116,20 @@ def test_weeks_are_drawn_from_three_on() -> None:
     assert same == pytest.approx(1 - 3 * 2 / 27 - 1 / 27, abs=1e-6) and what == "3 weeks of submission"
 
 
+def test_lease_terms_have_weeks_of_their_own() -> None:
+    table = pd.DataFrame({"reading": PAPERS, "lease_term": [300, 900], "seed": 0, "x": [0.5, 1.5]})
+    means = {300: (0.0, 1.0, 0.5), 900: (3.0, 0.0, 1.5)}
+    weeks = pd.concat(weekly(*some, n=(1, 1, 2)).assign(lease_term=term) for term, some in means.items())
+    tables = {"fig09_itp.csv": table, "fig09-weeks_itp.csv": weeks.drop(columns="scheduler")}
+
+    def rises(source: Source) -> Judged:
+        return "", graded(bool(source("lease_term", "x").set_index("lease_term")["x"].diff().iloc[1] > 0))
+
+    # the longer term is higher unless the second week comes three times, or twice with the third: 1 and 3 of 27
+    same, what = probability(rises, source(tables, "fig09", "itp"))
+    assert what == "3 weeks of submission" and same == pytest.approx(23 / 27, abs=1e-6)
+
+
 def write(folder: Path, *losses: float) -> pd.DataFrame:
     """Sharing loss of ASTRAEA and YARN-CS in both readings, a seed for each value; the statements on them."""
     rows = [(reading, name, seed, x + (name != "astraea") / 100) for reading in (PROGRAM, PAPERS)
@@ -174,6 +192,17 @@ def test_the_last_change_of_the_rules_is_their_state() -> None:
     history = pd.read_csv(ROOT / frozen.HISTORY, dtype=str, keep_default_na=False)
     assert history["hash"].iloc[-1] == frozen.rules_hash(), "say in the file what changed, and what that moved"
     assert history["hash"].is_unique and (history != "").all(axis=None)
+
+
+def test_the_hash_covers_what_counts_and_all_that_rules_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, claims = frozen.rules_hash(), read_claims()
+    for column in ("kind", "repeats"):
+        monkeypatch.setattr(frozen, "read_claims", lambda column=column: claims.assign(**{column: "example"}))
+        assert frozen.rules_hash() != before
+    modules = {inspect.getmodule(rule) for rule in RULES.values()}
+    names = {judging.__name__, *(module.__name__ for module in modules if module)}
+    called = {f for module in modules for _, f in inspect.getmembers(module, inspect.isfunction)}
+    assert {f for f in called if f.__module__.startswith("papers.") and f.__module__ not in names} == {widest_swap}
 
 
 def test_words_do_not_change_the_hash_and_code_does() -> None:

@@ -37,7 +37,7 @@ def test_a_sentence_says_what_its_table_says(sentence: dict[str, str]) -> None:
 
 
 def test_every_note_finding_and_caption_can_be_filled_in() -> None:
-    texts = findings() + [fill(entry.text, entry.id) for entry in EVERY]
+    texts = findings() + [fill(text, entry.id) for entry in EVERY for text in (entry.text, entry.look)]
     for entry in EVERY:
         for path in (ROOT / "figures").glob(f"{entry.id}_*.png") if entry.found else ():
             trace = path.stem.partition("_")[2]

@@ -161,6 +161,19 @@ def test_on_one_type_agnostic_and_aware_are_the_same(seed):
         close(answer(name, problem).objective, answer(f"{name}-het", problem).objective)
 
 
+@FEW
+@given(SEEDS)
+def test_agnostic_fairness_and_makespan_are_the_aware_ones_with_wrong_speeds(seed):
+    """Notebook 10a says so: without the types, a job's speed on the first of them counts on all."""
+    problem = random_moment(seed)
+    problem = replace(problem, throughput=np.maximum(problem.throughput, 0.5))
+    wrong = replace(problem, throughput=np.repeat(problem.throughput[:, :1], 3, axis=1))
+    for name in ("ftf", "makespan"):
+        blind, misled = answer(name, problem), answer(f"{name}-het", wrong)
+        close(blind.objective, misled.objective)
+        np.testing.assert_allclose(blind.alone.sum(axis=1), misled.alone.sum(axis=1), atol=1e-5)
+
+
 def test_two_jobs_that_cannot_both_be_in_time():
     problem = moment([[2.0], [1.0], [1.0]], [1], steps=[100, 100, 10], slo=[60, 110, -5])
     assert promised(Program(problem, "min-cost-slo"))[2] == 0

@@ -16,7 +16,8 @@ from places import ROOT
 from astraea.cli.main import run
 from astraea.experiments.parallel import computing
 from papers.__main__ import app
-from papers.claims.evaluate import STATEMENTS, read_claims
+from papers.claims.checks import STATEMENTS
+from papers.claims.evaluate import read_claims
 from papers.running import smallest_experiments
 from papers.running.reproduce import major_claims
 

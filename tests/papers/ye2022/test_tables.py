@@ -13,6 +13,7 @@ import pytest
 from listed_jobs import listed
 
 from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
 from astraea.cluster.simulate import simulate
 from astraea.core.metrics import summary, tenant_windows
 from astraea.core.result import Result
@@ -22,7 +23,7 @@ from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
 from papers.ye2022 import burst, characterize, one_tenant, pictures, released, time_pictures
 from papers.ye2022.beside_astraea import against_astraea
-from papers.ye2022.evaluation import load_workload, run_of, size_grid
+from papers.ye2022.evaluation import READ, kept, load_workload, run_of, size_grid
 from papers.ye2022.readings import PAPERS, PROGRAM, READINGS
 from papers.ye2022.tables import (
     across,
@@ -38,6 +39,7 @@ from papers.ye2022.tables import (
     relative_to,
     times_as_much,
     weekly_figures,
+    weekly_jobs,
 )
 
 
@@ -68,6 +70,16 @@ def test_weeks_together_are_the_whole() -> None:
     found = (totals / weeks.groupby("figure")["n"].sum()).to_dict()
     figures = efficiency_figures(result) | fairness_figures(result)
     assert found == pytest.approx({name: figures[name] for name in found}) and len(found) == 6
+    # of Figs 9 and 14, the overhead is a share of completion times
+    policy = get_policy("astraea")(lease_term=60)
+    shared = simulate(listed(*((f"{t}{k}", t, 4, 8 * k * DAY, HOUR) for k in (0, 1) for t in "ab")), Cluster(1), policy)
+    parts = weekly_jobs(shared)
+    totals = (parts["mean"] * parts["n"]).groupby(parts["figure"]).sum()
+    whole = summary(shared)
+    assert whole["overhead_share"] > 0
+    assert (totals / parts.groupby("figure")["n"].sum()).to_dict() == pytest.approx(
+        {name: whole[name] for name in ("average_jct", "overhead_share", "sharing_loss")}
+    )
 
 
 def test_busy_utilization_ends_with_the_submissions() -> None:
@@ -236,7 +248,8 @@ def test_every_measure_gives_the_same_of_what_the_cache_keeps(scheduler: str) ->
 
 def test_of_sizes_the_summary_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
-    assert {run.keep for run in size_grid("venus", "small").runs} == {"summary"}
+    assert {run.keep for run in size_grid("venus", "small").runs} == {"summary"} == {kept("philly")}
+    assert kept("w2") == kept("my-log.csv") == READ  # weeks of a log are read from its jobs
     trace, cluster = load_workload("venus", "small")
     run = Run(trace.head(250), cluster, "fifo")
     whole, small = (Grid([r], pd.DataFrame({"seed": [0]})).table() for r in (run, replace(run, keep="summary")))
