@@ -221,7 +221,7 @@ def _ahead(log: Log, w: Any) -> str:
     name = f"{log.trace.job_id[j]} of {log.trace.tenants[log.trace.tenant[j]]} ({gpus})"
     if len(ahead) == 1:
         return f" behind an earlier job, {name}"
-    return f" behind {counted(len(ahead), 'earlier job')}, the largest {name}"
+    return f" behind {counted(len(ahead), 'earlier job')}, the largest of them {name}"
 
 
 def subject_of(reason: str) -> Subject:

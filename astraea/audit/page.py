@@ -6,8 +6,10 @@ times, so the textfile collector of Prometheus' node exporter accepts the file, 
 
 from __future__ import annotations
 
+import html
 import json
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -75,10 +77,11 @@ def write(
     (folder / "audit.prom").write_text(as_openmetrics(found), encoding="utf-8")
     loader = jinja2.PackageLoader("astraea.audit", ".")
     environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters["with_options"] = _with_options
     trace = found.trace
     when = f", from {trace.origin:%Y-%m-%d %H:%M}" if trace.origin is not None else ""
     what = f"{counted(len(trace), 'job')} of {counted(len(trace.tenants), 'tenant')} on {size_of(found.cluster)}"
-    html = environment.get_template("page.html.jinja").render(
+    page = environment.get_template("page.html.jinja").render(
         name=trace.name, subtitle=f"{what}, {duration_text(found.end)}{when}", short=in_short,
         sections=[
             section("The cluster", *sections.the_cluster(found)),
@@ -91,7 +94,12 @@ def write(
             section("What this cannot know", {"lines": sections.LIMITS}),
         ],
     )  # fmt: skip
-    (folder / "index.html").write_text(html, encoding="utf-8")
+    (folder / "index.html").write_text(page, encoding="utf-8")
+
+
+def _with_options(text: str) -> str:
+    """Return a text as HTML, with the options of the command as code, so that no line ends inside one."""
+    return re.sub(r"--[\w-]+", r"<code>\g<0></code>", html.escape(text))
 
 
 def short(found: Audit, shares: str, has_settings: bool = False) -> list[str]:

@@ -65,7 +65,7 @@ def the_settings(site: Site, own: Policy, doubts: list[str], anonymize: bool = F
     title = "The settings of the cluster"
     hidden = ("limit", *(("weight_jobsize", "favor_small") if site.conf.settings else ()))  # parts of the rules
     shown = {name: value for name, value in own.as_text.items() if name not in hidden}
-    used = pd.DataFrame({"parameter": shown.keys(), "value": [str(value) for value in shown.values()]})
+    used = pd.DataFrame({"parameter": shown.keys(), "value": [_shown(value) for value in shown.values()]})
     assumed = (
         f"Weights and times of {own.name} come from --param, otherwise from this program, because no slurm.conf was "
         "given (--slurm-conf). Unless other settings say otherwise, all jobs may run on all nodes, all accounts are on "
@@ -100,6 +100,10 @@ def the_settings(site: Site, own: Policy, doubts: list[str], anonymize: bool = F
     if not site.conf.settings:
         parts.append(assumed)
     return section(title, *parts)
+
+
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:,.12g}"
 
 
 def _modelled(site: Site) -> Iterator[tuple[str, str]]:

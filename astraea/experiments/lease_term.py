@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from astraea.core.errors import InputError
+from astraea.core.wording import duration_text
 from astraea.experiments.grid import grid_table
 from astraea.experiments.run import Run
 
@@ -59,8 +60,9 @@ def recommended_term(frame: pd.DataFrame, tolerance: float = TOLERANCE) -> tuple
     term = float(means.index.to_numpy(dtype=float)[(means["average_jct"] <= (1 + tolerance) * lowest).to_numpy()][0])
     jct, overhead, loss = means.loc[term].to_numpy(dtype=float)
     return term, (
-        f"{term:g} s is the shortest lease term whose average JCT, {jct:.0f} s, is within {100 * tolerance:g} % of the "
-        f"best, {lowest:.0f} s at {best:g} s. Checkpoints and restarts are {100 * overhead:.2f} % of it, and "
+        f"{duration_text(term)} is the shortest lease term whose average JCT, {duration_text(jct)}, is within "
+        f"{100 * tolerance:g} % of the best, {duration_text(lowest)} at {duration_text(best)}. "
+        f"Checkpoints and restarts are {100 * overhead:.2f} % of it, and "
         f"{100 * loss:.1f} % of the jobs have sharing loss."
     )
 

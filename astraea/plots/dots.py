@@ -90,7 +90,7 @@ def _write_at_edge(ax: Axes, at: int, value: float, color: str) -> None:
     unit = re.search(r"\[([^ \]]+)\]", ax.get_xlabel())
     text = (f"{shown:,.3g}" if shown < 1000 else f"{shown:,.0f}") + (f" {unit[1]}" if unit else "")
     ax.annotate(text, (1, at), (-7, 0), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right",
-                va="center", fontsize=8, color=color, bbox=BEHIND)  # fmt: skip
+                va="center", fontsize=8, bbox=BEHIND)  # fmt: skip
     ax.plot(1, at, ">", transform=ax.get_yaxis_transform(), color=color, clip_on=False, markersize=7)
 
 

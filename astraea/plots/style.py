@@ -117,12 +117,10 @@ def panels(columns: int = 1, rows: int = 1, width: float = 3.6, height: float = 
 def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axes] | None = None) -> Figure:
     """Draw one legend above all panels, every name once, in the order of `LOOKS`, with a `headline` over it.
 
-    It has what is drawn in `axes`, by default in all. A long headline is wrapped, but not between a number and its
-    unit. Returns the figure, which is then complete.
+    It has what is drawn in `axes`, by default in all. A long headline is wrapped into even lines, but not between a
+    number and its unit. Returns the figure, which is then complete.
     """
-    lines = re.sub(r"(?<=\d) (?=%|h\b|min\b)", "\N{NO-BREAK SPACE}", headline).split("\n")
-    width = int(11.5 * fig.get_figwidth())
-    headline = "\n".join(textwrap.fill(line, width, break_on_hyphens=False) for line in lines)
+    headline = "\n".join(_even_lines(line, int(11 * fig.get_figwidth())) for line in headline.split("\n"))
     handles: dict[str, Any] = {}
     for ax in fig.axes if axes is None else axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
@@ -135,9 +133,20 @@ def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axe
     with style():
         rows = math.ceil(len(labels) / max(1, int(fig.get_figwidth() / 1.4)))
         columns = columns or math.ceil(len(labels) / rows)
-        fig.legend([handles[x] for x in labels], labels, loc="outside upper center", ncols=columns,
-                   title=headline or None, title_fontproperties=_HEADLINE)  # fmt: skip
+        drawn = fig.legend([handles[x] for x in labels], labels, loc="outside upper center", ncols=columns,
+                           title=headline or None, title_fontproperties=_HEADLINE)  # fmt: skip
+        drawn.get_title().set_multialignment("center")
     return fig
+
+
+def _even_lines(line: str, width: int) -> str:
+    """Wrap a line into as few lines of `width` letters as it needs, of even length; a formula counts as 3 letters."""
+    formulas = re.findall(r"\$.*?\$", line)
+    plain = re.sub(r"\$.*?\$", "\ue000" * 3, re.sub(r"(?<=\d) (?=%|h\b|min\b)", "\N{NO-BREAK SPACE}", line))
+    widths = range(max(map(len, [".", *plain.split(" ")])), width + 1)
+    wrapped = [textwrap.wrap(plain, w, break_on_hyphens=False) for w in widths]
+    even = next((lines for lines in wrapped if len(lines) == len(wrapped[-1])), [plain])
+    return re.sub("\ue000{3}", lambda _: formulas.pop(0), "\n".join(even))
 
 
 def mark_line(ax: Axes, value: float, text: str, *, vertical: bool = True) -> None:
@@ -217,7 +226,7 @@ def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
     elif log:
         log_ticks(axis, 100.0 if unit == "share" else 1.0)
     elif unit == "share":
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g}"))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: FuncFormatter.fix_minus(f"{100 * value:.4g}")))
     unit = "%" if unit == "share" else unit
     axis.set_label_text(f"{word} [{unit}]" if unit else word)
     if log:

@@ -86,7 +86,8 @@ def _picture(
         near, _, many = _nearness(table)
         title = next(paper.title for paper in PAPERS if paper.key == page)
         with style():
-            ax.set_title(f"{title}: {near} of {many} results within 10 % of the paper's" if many else title, pad=14)
+            ax.set_title(f"{title}: {near} of {many} results within 10 % of the paper's" if many else title,
+                         pad=14, fontsize=10.5, fontweight="bold")  # fmt: skip
         charts.save(fig, NAME, page, folder, table)
     return picture
 
@@ -195,7 +196,7 @@ def in_words(tables: Sequence[Path]) -> str:
     near, far, many = _nearness(frame)
     others = _left_out(frame)
     if not many:
-        return f"The paper prints no result here as a plain value{others and f', but {others}'}."
+        return f"The paper prints no plain value here{others and f', only {others}'}."
     equal = frame[frame["relation"].isin(_EQUAL) & (frame["kind"] == "result") & frame["ratio"].notna()]
     distance = np.log(equal["ratio"]).abs()
     farthest = ""
@@ -216,7 +217,7 @@ def _left_out(frame: pd.DataFrame) -> str:
     there = {
         "worked examples": frame["kind"] == "example",
         "bounds": frame["relation"].isin(["<", "<=", ">"]),
-        "places of a minimum": frame["relation"] == "shape",
+        "the place of a minimum": frame["relation"] == "shape",
     }
     return listed(name for name, some in there.items() if some.any())
 

@@ -23,7 +23,8 @@ from papers.ye2022.falsifier import LEASE, MEASURES, SmallWorkload, measured, ru
 from papers.ye2022.readings import PAPERS
 
 HEADLINES: Final = dict(zip(
-    MEASURES, ("more jobs short", "more tenants' hours short", "a higher slowdown", "later completions"), strict=True
+    MEASURES, ("more jobs are short", "tenants are short in more hours", "the slowdown is higher", "JCT is longer"),
+    strict=True
 ))  # fmt: skip
 """Words for a measure that is worse under ASTRAEA."""
 
@@ -108,7 +109,7 @@ def _parting(w: SmallWorkload, ours: Result, theirs: Result, rival: str, reading
     at = f"At {time / MINUTE:g} min ASTRAEA"
     if reading != PAPERS:
         runs = [listed(jobs) or "nothing more" for jobs in (mine, other)]
-        return "", f"{at} runs {runs[0]}, and {rival} {runs[1]}"
+        return "", f"{at} runs {runs[0]}, and {rival} runs {runs[1]}"
     seen: list[tuple[list[textbook.Exact], dict[str, tuple[bool, textbook.Exact, int]]]] = []
 
     def watched(s: textbook.Simulation) -> list[textbook.Job]:
@@ -125,7 +126,7 @@ def _parting(w: SmallWorkload, ours: Result, theirs: Result, rival: str, reading
     waits = min(queue, key=lambda job: order[job], default="")
     blocked = f"{waits} is next of tenant {tenant[first] + 1} and does not fit"
     if not mine:
-        return RULES[3], f"{at} leaves GPUs idle, as {blocked}, while {rival} runs {listed(other)}"
+        return RULES[3], f"{at} leaves GPUs idle because {blocked}; {rival} runs {listed(other)}"
     x = min(mine, key=lambda job: order[job])
     have, has = (float(attained[tenant[job]]) / MINUTE for job in (x, first))
     if tenant[x] != tenant[first] and have < has:
@@ -141,7 +142,8 @@ def _parting(w: SmallWorkload, ours: Result, theirs: Result, rival: str, reading
         rule, reason = RULES[2], f"{x} has had less of its share, {rhos}"
     else:
         rule, reason = RULES[4], f"{x} came first"
-    return rule, f"{at} runs {listed(mine)}, as {reason}, and {rival} {listed(other) or 'leaves GPUs idle'}"
+    there = f"runs {listed(other)}" if other else "leaves GPUs idle"
+    return rule, f"{at} runs {listed(mine)} because {reason}; {rival} {there}"
 
 
 def _holders(result: Result, time: float) -> set[str]:
@@ -159,8 +161,8 @@ def _outcome(measure: str, ours: Result, theirs: Result, rival: str) -> str:
         texts = [listed(f"{job} ({rho:.2f})" for job, rho in x.items()) or "none" for x in losers]
         return f"Jobs below 0.95 of their share: {texts[0]} under ASTRAEA, {texts[1]} under {rival}"
     more = (a["end_time"] - b["end_time"]) / MINUTE
-    late, soon = (listed(f"{job} {m:g} min" for job, m in abs(x).items()) for x in (more[more > 0], more[more < 0]))
-    return f"Ends against {rival}: {late} later{f', {soon} earlier' if soon else ''}"
+    late, soon = (listed(f"{job} by {m:g} min" for job, m in abs(x).items()) for x in (more[more > 0], more[more < 0]))
+    return f"Later than under {rival}: {late}{f'; earlier: {soon}' if soon else ''}"
 
 
 def _cases(result: Result) -> str:
@@ -178,7 +180,7 @@ def page(found: pd.DataFrame, measure: str, rivals: Sequence[str] = ()) -> Figur
     """
     mine = found[found["measure"] == measure]
     mine = mine[mine["rival"].isin(rivals)] if rivals else mine
-    return _page(mine, f"Small workloads on which ASTRAEA has {HEADLINES[measure]} than a rival")
+    return _page(mine, f"Small workloads on which {HEADLINES[measure]} under ASTRAEA than under a rival")
 
 
 def smallest(found: pd.DataFrame) -> Figure:

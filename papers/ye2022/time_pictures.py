@@ -29,7 +29,7 @@ def queue(table: pd.DataFrame) -> Figure:
     """
     mine = table[table["scheduler"].isin(PAIR)]
     means = mine.groupby(["scheduler", mine["time"] // STEP * STEP])[["utilization", "waiting"]].mean().reset_index()
-    fig, axes = charts.panels(columns=2, width=3.5, height=2.3)
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.7)
     for ax, column, text in zip(axes, ("utilization", "waiting"), ("in use", "waited for"), strict=True):
         charts.timeseries(means, column, by="scheduler", ax=ax)
         charts.title(ax, f"({'ab'[column == 'waiting']}) GPUs {text}")
@@ -38,8 +38,11 @@ def queue(table: pd.DataFrame) -> Figure:
     axes[1].yaxis.set_major_formatter("{x:,.0f}")
     footnote(fig, "Means of 6 hours, first seed, from the papers. The table has all schedulers.")
     of = means.groupby("scheduler")[["utilization", "waiting"]].mean().loc[list(PAIR)]
-    said = [f"{look(name).label} {100 * row.utilization:.0f} % and {row.waiting:,.0f}" for name, row in of.iterrows()]
-    return charts.legend(fig, headline=f"GPUs in use and waited for, on average: {', '.join(said)}")
+    use, waits = (
+        ", ".join(f"{look(name).label} {value:,.0f}{unit}" for name, value in column.items())
+        for column, unit in ((100 * of["utilization"], " %"), (of["waiting"], ""))
+    )
+    return charts.legend(fig, headline=f"GPUs in use, on average: {use}\nGPUs waited for: {waits}")
 
 
 def overheads(table: pd.DataFrame) -> Figure:

@@ -58,8 +58,7 @@ def draw_ratios(table: pd.DataFrame, ratios: Sequence[tuple[str, Factor]], ax: A
                 ax.plot([], [], **PUBLISHED)
             said = f"{look(baseline).label} / {here.label}" + (f", {texts[column]}" if column in texts else "")
             ours = f"{means.iloc[-1]:.2g}×" + (f", paper {paper:g}×" if np.isfinite(paper) else "")
-            ax.text(0.03, 0.98 - 0.15 * k, f"{said}\n{ours}", transform=ax.transAxes, fontsize=7, color=here.color,
-                    va="top")  # fmt: skip
+            ax.text(0.03, 0.98 - 0.15 * k, f"{said}\n{ours}", transform=ax.transAxes, fontsize=7, va="top")
             top = float(np.nanmax([top, each.max(), paper]))
         ax.axhline(1, **REFERENCE)
         ax.set_ylim(0, top / (0.95 - 0.15 * len(ratios)))

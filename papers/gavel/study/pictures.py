@@ -51,8 +51,8 @@ def over_load(
     axes[2].set_xlim(low, high)
     charts.titles(axes, f"(a) {trace}", "(b) the gain", f"(c) jobs at {top}")
     column, factor = ratios[0]
-    names = f"{look(factor.better).label} over {look(factor.baseline).label}"
-    return charts.legend(fig, headline=f"At {top}, {names} gains {gain(table, column, factor)}")
+    names = f"{look(factor.better).label} shortens the JCT of {look(factor.baseline).label}"
+    return charts.legend(fig, headline=f"At {top}, {names} {gain(table, column, factor)}")
 
 
 def averages(table: pd.DataFrame, *, height: float = 2.8) -> Figure:
@@ -118,7 +118,7 @@ def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
         axes[1].axhline(times, color=look(policy).color, linewidth=0.8)
         side = 2 if times > 1 else -9
         axes[1].annotate(f"paper: {times:g}×", ((first + second) / 2, times), (0, side), fontsize=7, ha="center",
-                         textcoords="offset points", color=look(policy).color, bbox=BEHIND)  # fmt: skip
+                         textcoords="offset points", bbox=BEHIND)  # fmt: skip
     axes[1].set_ylim(0.6, 1.15 * max(relative["times"].max(), *published.values()))
     axes[1].set_ylabel("Relative makespan")
     charts.titles(axes, "(a) time to complete all jobs", "(b) over Makespan het.'s")

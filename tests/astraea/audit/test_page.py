@@ -65,7 +65,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def words(page: str) -> str:
     """Text of a page for its reader."""
-    return unescape(re.sub(r"(?s)<style.*?</style>|<[^>]*>", " ", page))
+    return unescape(re.sub(r"(?s)<style.*?</style>|<[^>]*>", " ", re.sub("</?code>", "", page)))
 
 
 def test_everything_is_there(made: Path) -> None:

@@ -79,8 +79,8 @@ def test_what_is_not_modelled(tmp_path: Path) -> None:
 def test_without_settings() -> None:
     text = section_of(read_site([]), half_life=1200)
     assert "no slurm.conf was given (--slurm-conf)" in text
-    assert '["half_life", "1200.0"]' in text
-    assert '["calc_offset", "0.0"]' not in text  # the log tells it
+    assert '["half_life", "1,200"]' in text
+    assert '["calc_offset", "0"]' not in text  # the log tells it
 
 
 @pytest.mark.parametrize(

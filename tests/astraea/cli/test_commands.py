@@ -174,7 +174,7 @@ def test_lease_term_recommends(tiny: Path, capsys: pytest.CaptureFixture[str]) -
     lines = capsys.readouterr().out.splitlines()
     # with one lease of 900 s A ends at 100 and B at 130: (100 + 125) / 2
     assert [line.split()[:2] for line in lines[1:3]] == [["60", "122.5"], ["900", "112.5"]]
-    assert lines[-1].startswith("900 s is the shortest lease term whose average JCT")
+    assert lines[-1].startswith("15 min is the shortest lease term whose average JCT")
     assert lines[-2] == "a checkpoint takes 5 s, a restart 20 s, not measured (see --overheads)"
 
 

@@ -198,7 +198,7 @@ def test_the_shortest_term_within_the_tolerance_of_the_best_mean_is_recommended(
     term, reason = recommended_term(frame)
     assert term == 600
     assert reason == (
-        "600 s is the shortest lease term whose average JCT, 102 s, is within 2 % of the best, 100 s at 1200 s. "
+        "10 min is the shortest lease term whose average JCT, 1.7 min, is within 2 % of the best, 1.67 min at 20 min. "
         "Checkpoints and restarts are 1.00 % of it, and 20.0 % of the jobs have sharing loss."
     )
     assert recommended_term(frame, tolerance=0)[0] == 1200

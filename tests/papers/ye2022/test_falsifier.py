@@ -135,13 +135,13 @@ def test_where_nothing_is_found_the_number_of_workloads_is_said(monkeypatch: pyt
     ("w", "rival", "rule", "text"),
     [
         (TURNS, "fifo", RULES[0],
-         "At 15 min ASTRAEA runs C, as tenant 2 has had less, 0 against 30 GPU-min, and FIFO B. "
-         "Ends against FIFO: A 15 min and B 15 min later, C 15 min earlier."),
+         "At 15 min ASTRAEA runs C because tenant 2 has had less, 0 against 30 GPU-min; FIFO runs B. "
+         "Later than under FIFO: A by 15 min and B by 15 min; earlier: C by 15 min."),
         (SmallWorkload(1, 2, (Job(0, 1, 0, 3), Job(1, 1, 0, 2), Job(1, 1, 0, 2))), "fifo", RULES[1],
-         "At 15 min ASTRAEA runs C, as C is new, and FIFO B. Ends against FIFO: B 15 min later."),
+         "At 15 min ASTRAEA runs C because C is new; FIFO runs B. Later than under FIFO: B by 15 min."),
         (SmallWorkload(1, 6, (Job(0, 3, 0, 2), Job(0, 2, 0, 2), Job(1, 2, 0, 1))), "allox", RULES[4],
-         "At 0 min ASTRAEA runs A, as A came first, and AlloX B. "
-         "Ends against AlloX: B 15 min later, A 15 min earlier."),
+         "At 0 min ASTRAEA runs A because A came first; AlloX runs B. "
+         "Later than under AlloX: B by 15 min; earlier: A by 15 min."),
     ],
 )  # fmt: skip
 def test_the_sentence_says_where_schedules_part(w: SmallWorkload, rival: str, rule: str, text: str) -> None:
