@@ -116,7 +116,7 @@ def audit(
     except InputError as error:
         hint = "use larger tenants (--tenant), or give the true number of nodes (--nodes)"
         raise InputError(f"{error}; {hint}") from None
-    theirs = None if rules is None else rules.of(np.flatnonzero(np.isin(trace.job_id, common.job_id)))
+    theirs = None if rules is None else rules.of(np.flatnonzero(pd.Index(trace.job_id).isin(common.job_id)))
     assert was.grants is not None
     jobs, grants = (t[t["job_id"].isin(common.job_id)].reset_index(drop=True) for t in (was.jobs, was.grants))
     shown = dataclasses.replace(was, jobs=jobs, grants=grants)

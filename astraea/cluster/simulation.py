@@ -58,7 +58,7 @@ def simulated(
     if policy.alike and (cluster.sizes or not (rules is None or rules.allowed.all())):
         raise InputError(f"policy {policy.name} needs nodes of equal size, and jobs that may run on all of them")
     runnable, excluded_jobs = split_off_impossible(trace, cluster, policy.largest(policy.parameters), rules)
-    rows = np.flatnonzero(~np.isin(trace.job_id, excluded_jobs["job_id"]))
+    rows = np.flatnonzero(~pd.Index(trace.job_id).isin(excluded_jobs["job_id"]))
 
     estimate, found = {}, None
     if policy.needs_estimates:

@@ -46,7 +46,8 @@ def sacct(trace: Trace, result: Result, first: int = 1) -> str:
         name: np.datetime_as_string(ORIGIN + jobs[column].to_numpy().astype("timedelta64[s]"))
         for name, column in (("submit", "submit_time"), ("start", "first_start_time"), ("end", "end_time"))
     }
-    tres = "billing=1,cpu=1,gres/gpu=" + jobs["demand"].astype(str) + ",node=1"
+    nodes = -(-jobs["demand"] // 8)
+    tres = "billing=1,cpu=1,gres/gpu=" + jobs["demand"].astype(str) + ",node=" + nodes.astype(str)
     table = pd.DataFrame(
         {
             "JobID": np.arange(first, first + len(jobs)).astype(str), "Account": jobs["tenant"],
