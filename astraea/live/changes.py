@@ -277,8 +277,9 @@ class Changes:
         self.partition.serial += 1
         self.partition.leases[job.id] = Lease(
             job.id, number, tenant, job.demand, job.submit, start, ends, start, 0.0, "running", False, job.restarts,
-            self.partition.serial,
+            self.partition.serial, not job.is_batch,
         )  # fmt: skip
+        self.partition.note_interactive(job)
 
     def _ended(self, id: str, end: float) -> None:
         self._add(end, ENDS, id)

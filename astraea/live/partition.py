@@ -93,6 +93,12 @@ class Partition:
             self.told.add(about)
             self.notes.append(sentence)
 
+    def note_interactive(self, job: Job) -> None:
+        """Note once that a job with a lease is never stopped, if srun or salloc started it."""
+        if not job.is_batch:
+            why = "is interactive (srun or salloc): it is never stopped"
+            self.note_once(f"interactive {job.id}", f"job {job.id} {why}")
+
     def open(self, job: Job, *, is_renewal: bool) -> Lease:
         """Record a lease that was granted at this round."""
         row = self.accounts.row(job.id)
@@ -100,7 +106,7 @@ class Partition:
         lease = Lease(
             job.id, int(row.leases), self.tenant(job), int(row.demand), self.epoch + float(row.submit_time), self.now,
             self.epoch + float(row.lease_end), self.now if is_renewal else 0.0, 0.0, "running", is_renewal,
-            job.restarts, self.serial,
+            job.restarts, self.serial, not job.is_batch,
         )  # fmt: skip
         self.leases[job.id] = lease
         return lease

@@ -34,7 +34,9 @@ def test_an_interactive_job_is_charged_and_never_stopped() -> None:
 @pytest.mark.parametrize("start", [3, -5000])
 def test_an_interactive_job_that_slurm_started_by_itself_is_charged(start: float) -> None:
     r = rounds(FRESH)
-    assert actions(step(r, 10, running("1", start, **SRUN), *NEW)) == [(RELEASE, "2")]
+    result = step(r, 10, running("1", start, **SRUN), *NEW)
+    assert actions(result) == [(RELEASE, "2")]
+    assert result.notes[-1] == "job 1 is interactive (srun or salloc): it is never stopped"
     assert actions(step(r, 200, running("1", start, **SRUN), *NEW)) == [(RELEASE, "2")]
     assert r.leases["1"].ends == math.inf
 
