@@ -69,7 +69,7 @@ class Asked(NamedTuple):
 
 
 class RealSlurm:
-    """A Slurm in a folder of its own; `gpu` (jobs are held) and `other` have both nodes, `left` and `right` one each."""
+    """A Slurm in a folder of its own; `gpu` (jobs are held) and `other` have two nodes, `left` and `right` one each."""
 
     def __init__(self, at: Path) -> None:
         self.at = at
