@@ -213,6 +213,16 @@ def test_what_a_job_holds_beyond_its_lease_is_charged(ends: bool) -> None:
     assert r.accounts.view.tenant.attained[0] == 8 * (117 if ends else 110)
 
 
+def test_a_run_that_began_as_its_lease_was_withdrawn_and_was_not_seen_has_a_lease() -> None:
+    r = rounds(FRESH)
+    step(r, 0, job("1", demand=8))
+    result = step(r, 100, job("1", demand=8, held=False, reason="Priority"), *NEW)
+    assert [lease.outcome for lease in result.over] == ["not started"] and (HOLD, "1") in actions(result)
+    (lease,) = step(r, 120, job("1", demand=8, state="COMPLETED", start=EPOCH + 100, end=EPOCH + 117), *NEW).over
+    assert (lease.outcome, lease.granted, lease.started, lease.over) == ("ended", *[EPOCH + 100] * 2, EPOCH + 117)
+    assert (lease.number, r.accounts.view.tenant.attained[0]) == (2, 8 * 17 + 8 * 17)  # job 3 is of this tenant, too
+
+
 class Deaf:
     """Accounting that does not answer until it is there."""
 
