@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from live_slurm import RealSlurm, Site, local_slurm, said, until
+from live_slurm import CONFIG, RealSlurm, Site, local_slurm, said, until
 from places import ROOT
 
 NAMES = ("one", "two", "three")
@@ -56,9 +56,7 @@ def steps(text: str, rank: int = 0) -> list[int]:
 
 def test_no_step_is_lost_under_leases(site: Callable[..., Site]) -> None:
     """Three jobs take turns on GPUs for two; each finishes its step when it is stopped, or requeues itself."""
-    here = site()
-    toml = here.at / "live.toml"
-    toml.write_text('signal = "USR2"\n' + toml.read_text())
+    here = site(config='signal = "USR2"\n' + CONFIG)
     (here.at / "train.py").write_text(TRAIN.format(requeues=1, steps=30))
     end = "[ $SLURM_RESTART_COUNT ] || export SLURM_JOB_END_TIME=$(($(date +%s) + 18))\nexec"  # 3 s after it began
     here.start()

@@ -101,7 +101,7 @@ def test_an_interactive_job_is_never_stopped_and_can_be_refused(site: Make, user
         assert shell.wait(60) == 0
     until("it is over", 30, lambda: any(lease.job == id and lease.outcome == "ended" for lease in leases(here)))
     (lease,) = [lease for lease in leases(here) if lease.job == id]
-    assert lease.over - lease.started >= 19
+    assert lease.over - lease.started >= 19 and lease.is_interactive
     assert f"job {id} is interactive (srun or salloc): it is never stopped" in here.log
     assert f"requeue job {id} " not in here.log
     until("the next has run", 40, lambda: not said("squeue", "-h", "-j", job.id, "-o", "%i"))
