@@ -34,7 +34,8 @@ class Classes(NamedTuple):
         begins = np.zeros(len(order), np.bool_)
         begins[0] = True
         for key in keys:
-            begins[1:] |= np.diff(key[order]) != 0
+            ordered = key[order]
+            begins[1:] |= ordered[1:] != ordered[:-1]
         of = np.empty(len(order), np.int64)
         of[order] = np.cumsum(begins) - 1
         return cls(of, order[begins], np.bincount(of).astype(np.float64))

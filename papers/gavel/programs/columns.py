@@ -52,7 +52,8 @@ class Columns(NamedTuple):
 
     def and_one(self, row: int, values: FloatArray) -> Columns:
         """Return these columns and one with values from some row on, without zeros."""
-        return self.beside(Columns.of(row + np.arange(values.size)[None], values[None], self.shape[0]))
+        count, columns = self.shape
+        return Columns((count, columns + 1), *with_column(self.indptr, self.indices, self.data, row, values))
 
     def over(self, values: FloatArray) -> Columns:
         """Return these columns with a further row below."""
@@ -69,6 +70,23 @@ class Columns(NamedTuple):
     def worth(self, price: FloatArray) -> FloatArray:
         """Return `price` times the matrix, shape (columns,)."""
         return np.asarray(worth(self.indptr, self.indices, self.data, price))
+
+
+@compiled
+def with_column(
+    indptr: npt.NDArray[np.int32], indices: npt.NDArray[np.int32], data: FloatArray, row: int, values: FloatArray
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], FloatArray]:
+    """Compute `Columns.and_one`."""
+    size, end = indptr.shape[0], data.shape[0]
+    room = end + values.shape[0]
+    ends, rows, entries = np.empty(size + 1, np.int32), np.empty(room, np.int32), np.empty(room)
+    ends[:size], rows[:end], entries[:end] = indptr, indices, data
+    for i in range(values.shape[0]):
+        if values[i] != 0.0:
+            rows[end], entries[end] = row + i, values[i]
+            end += 1
+    ends[size] = end
+    return ends, rows[:end], entries[:end]
 
 
 @compiled
@@ -93,6 +111,16 @@ def worth(
         for entry in range(indptr[column], indptr[column + 1]):
             sums[column] += data[entry] * price[indices[entry]]
     return sums
+
+
+@compiled
+def excess(used: FloatArray, limits: FloatArray) -> float:
+    """Return the most by which a row is used beyond its limit, as a factor of at least 1; `used` may have more rows."""
+    most = 1.0
+    for row in range(limits.shape[0]):
+        if limits[row] > 0:
+            most = max(most, used[row] / limits[row])
+    return most
 
 
 @compiled

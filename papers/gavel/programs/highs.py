@@ -85,8 +85,7 @@ class Solver:
         strategy `DUAL` is faster for the least of many shares, `PRIMAL` for a sum, where variables far outnumber rows,
         and from another program's basis.
         """
-        finite = np.isfinite(objective).all() and np.isfinite(rows.data).all()
-        if not finite or np.isnan(limits).any():  # HiGHS would not stop
+        if not are_numbers(objective, rows.data, limits):  # HiGHS would not stop
             return Solution(False, "a coefficient is no number", *np.zeros((2, 0)))
         highs, (count, size), basis, known = self._highs, rows.shape, None, rows.shape[1]
         if self._basis is not None and self._basis[0][0] == count and self._basis[0][1] <= size:
@@ -131,6 +130,19 @@ class Solver:
         found = self._highs.getSolution()
         x, price = np.array(found.col_value), np.array(found.row_dual)
         return Solution(True, "Optimal", np.maximum(x, 0.0, out=x), np.maximum(price, 0.0, out=price))
+
+
+@compiled
+def are_numbers(objective: FloatArray, data: FloatArray, limits: FloatArray) -> bool:
+    """Return True if the coefficients are finite, and the limits are numbers or inf."""
+    for coefficients in (objective, data):
+        for value in coefficients:
+            if not np.isfinite(value):
+                return False
+    for limit in limits:
+        if np.isnan(limit):
+            return False
+    return True
 
 
 @compiled

@@ -22,7 +22,7 @@ from astraea.core.errors import PolicyError
 from papers.gavel.problem import Allocation, Problem, check
 from papers.gavel.programs import highs
 from papers.gavel.programs.classes import Classes, blind, class_pairs, pair_names, spread_pairs
-from papers.gavel.programs.columns import Columns, class_columns, pair_columns, paying_pairs
+from papers.gavel.programs.columns import Columns, class_columns, excess, pair_columns, paying_pairs
 
 SLACK: Final = 1e-9
 """Part by which a throughput is lowered as a bound of the next program, because of rounding."""
@@ -200,8 +200,7 @@ class Program:
         if len(self.pairs.first):
             shared = np.flatnonzero(x[len(self._owner) :])
             used += self._shared(shared).times(x[len(self._owner) + shared])
-        limited = self.limits > 0
-        return np.asarray(x / (used[: self.limits.size][limited] / self.limits[limited]).max(initial=1.0))
+        return np.asarray(x / excess(used, self.limits))
 
     def fill(self, floor: FloatArray) -> FloatArray:
         """Return an allocation with throughput(m, X) >= floor_m and the largest sum of relative throughputs.
