@@ -15,17 +15,18 @@ import numpy as np
 
 from astraea.cluster import site_rules
 from astraea.cluster.cluster import Cluster
+from astraea.cluster.observed import recorded_runs
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.rules import Rules
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.cluster.site import Site
-from astraea.cluster.site_clock import clock
+from astraea.cluster.site_clock import clock, passes
 from astraea.core.result import Result
 from astraea.traces.trace import Trace
 
-MOST: Final = 25
+MOST: Final = 50
 """Most replays of a log."""
 
 MANY: Final = 10_000
@@ -58,9 +59,9 @@ def replays(
     times = np.concatenate([trace.submit_time, trace.duration])
     if number < 2 or "clock_offset" not in own.parameters or (times % 1).any():
         return [simulate(trace, cluster, own, settings=settings, rules=rules)]
-    found = []
+    found, starts, p = list[Result](), recorded_runs(trace)["start"].to_numpy(dtype=np.float64), own.parameters
     for k in range(number):
-        random, n, p = np.random.default_rng(k), len(trace), own.parameters
+        random, n = np.random.default_rng(k), len(trace)
         begun = random.random(n) / 2  # the main scheduler passes at full seconds, backfill at any time
         changed = dataclasses.replace(
             trace,
@@ -68,8 +69,9 @@ def replays(
             duration=np.maximum(trace.duration + random.random(n) - begun, 0.1),
         )
         clocks = {"interval": min(p["interval"], 1.0), "calc_offset": p["calc_offset"] + random.random()}
-        for scheduler in ("sched", "bf"):  # the times of their passes are unknown, too
+        for scheduler in ("sched", "bf"):  # the times of their passes are unknown, too, unless the starts tell them
             clocks[f"{scheduler}_interval"] = p[f"{scheduler}_interval"] or p["interval"]
             clocks[f"{scheduler}_offset"] = random.random() * clocks[f"{scheduler}_interval"]
+        clocks |= passes(starts, (clocks["bf_interval"], clocks["sched_interval"]), random)
         found.append(simulate(changed, cluster, own(**clocks), settings=settings, rules=rules))
     return found

@@ -266,7 +266,7 @@ class Slurm:
 
     def expected(self, j: Job, allowed: set[int], at: float, later: float) -> tuple[float, list[int]]:
         """Return the earliest start of the job on these nodes, from time limits in groups of 30, 60, ... seconds."""
-        free, group, fixed, aligned = list(self.free), 30.0, 0.0, self.version >= 24.11
+        free, group, fixed = list(self.free), 30.0, 0.0
         ends = sorted(((r.start + r.limit, self.parts(r, r.nodes)) for r in self.running), key=lambda e: e[0])
         if self.version >= 23.11:
             ends = [e for e in ends if e[0] <= later]
@@ -278,19 +278,19 @@ class Slurm:
         allowed = allowed & j.allowed
         gone: list[tuple[float, list[tuple[int, int]]]] = []
         while ends:
-            first = last = math.inf
+            last = math.inf
             while ends:
                 end, parts = ends.pop(0)
                 gone.append((end, parts))
                 if any(node in allowed for node, _ in parts):
                     for node, part in parts:
                         free[node] += part
-                    last, first = end, min(first, end)
+                    last = end
                     fixed = fixed or (end // 30 + 1) * 30
-                    if ends and ends[0][0] > (fixed if aligned else first) + group:
+                    if ends and ends[0][0] > fixed + group:
                         break
             group *= 2
-            while aligned and ends and ends[0][0] > fixed + group:
+            while ends and ends[0][0] > fixed + group:
                 group *= 2
             if last < math.inf and (nodes := self.choose(free, allowed, j)):
                 if self.version >= 25.11:

@@ -3,7 +3,8 @@
 From https://slurm.schedmd.com/sched_config.html and the SchedulerParameters of https://slurm.schedmd.com/slurm.conf.html:
 
 - a running job is expected to end at its time limit;
-- expected ends are handled in groups, the first of 30 s, each further one twice as long (`bf_window_linear`);
+- expected ends are handled in groups, which begin at the first multiple of 30 s after the first end on an allowed node;
+  the first lasts 30 s, each further one twice as long (`bf_window_linear`);
 - a reservation keeps whole nodes, and its times are multiples of `bf_resolution`.
 
 Logs of Slurm 22.05 and 26.05 with ``DebugFlags=Backfill`` showed more rules. A job that would have to wait for a
@@ -13,8 +14,7 @@ shortest run of neighbours that is long enough, ties to the first (`select/cons_
 - 22.05: a job that is tried at a later time gets the nodes on which it could start first, even before that time;
 - 23.11 and newer: it gets them as if all jobs had ended that should have by then. Ends after the moment of the next
   trial are ignored;
-- before 24.11, a group begins with the first end on an allowed node, and reservations end rounded down. Since then, all
-  groups begin at the first multiple of 30 s after the first such end, and reservations end rounded up;
+- before 24.11, reservations end rounded down; since then, rounded up;
 - 25.11 and newer: a job on one node gets the first that it fits on. A job starts when its own nodes are free, not at
   the last end of the group.
 """
@@ -149,7 +149,7 @@ def expected_start(
 
     Infinite if never.
     """
-    free, group, k, barrier, usable, aligned = plan.free.copy(), FIRST_GROUP, 0, np.inf, 0, rules >= SLURM_24
+    free, group, k, barrier, usable = plan.free.copy(), FIRST_GROUP, 0, np.inf, 0
     if rules == SLURM_22:
         later = np.inf
     elif at > now:
@@ -162,7 +162,7 @@ def expected_start(
     if usable >= count:
         return now, choose(free, allowed, count, gpus, rules)
     while k < plan.n[PARTS]:
-        first, last, owner = np.inf, np.inf, NO_JOB
+        last, owner = np.inf, NO_JOB
         while k < plan.n[PARTS]:
             if plan.end[k] > later:
                 k = plan.n[PARTS]
@@ -173,17 +173,16 @@ def expected_start(
                 usable += free[node] < gpus <= free[node] + plan.gpus[k - 1]
                 free[node] += plan.gpus[k - 1]
                 last, owner = plan.end[k - 1], plan.job[k - 1]
-                first = min(first, last)
                 if barrier == np.inf:
                     barrier = last + FIRST_GROUP - (last + offset) % FIRST_GROUP
             elif plan.job[k - 1] != owner:
                 continue  # no matter how late that is
-            if k < plan.n[PARTS] and plan.job[k] != owner and plan.end[k] > (barrier if aligned else first) + group:
+            if k < plan.n[PARTS] and plan.job[k] != owner and plan.end[k] > barrier + group:
                 break
         if last == np.inf:
             break
         group *= 2
-        while aligned and k < plan.n[PARTS] and plan.end[k] > barrier + group:
+        while k < plan.n[PARTS] and plan.end[k] > barrier + group:
             group *= 2
         if usable >= count:
             nodes = choose(free, allowed, count, gpus, rules)

@@ -12,7 +12,7 @@ from places import ROOT
 
 from astraea.cluster.rules import Rules
 from astraea.cluster.site import Site, read_site
-from astraea.cluster.site_clock import clock
+from astraea.cluster.site_clock import clock, passes
 from astraea.cluster.site_places import has_features
 from astraea.cluster.site_rules import rules
 from astraea.core.errors import InputError
@@ -243,3 +243,19 @@ def test_the_log_and_the_boot_time_tell_when_usage_is_computed() -> None:
     assert by_boot["calc_offset"] == 54  # slurmctld started 6 s before the first job came
     assert by_log["calc_offset"] == pytest.approx(54, abs=2)
     assert by_log["clock_offset"] % 60 == trace.origin.second  # type: ignore[union-attr]
+
+
+def test_starts_tell_the_passes_of_backfill() -> None:
+    """200 passes, a third of them with starts, the main scheduler a second off in every fifth of these."""
+    moments = 0.7 + 2.006 * np.sort(np.random.default_rng(5).choice(200, 70, replace=False))
+    found = passes(np.floor(moments), (2.0, 2.0), np.random.default_rng(1))
+    assert found["sched_interval"] == found["bf_interval"] == pytest.approx(2.006, abs=0.003)
+    assert found["sched_offset"] == found["bf_offset"] < found["bf_interval"]
+    last = (moments[-1] - found["bf_offset"]) % found["bf_interval"]
+    assert min(last, found["bf_interval"] - last) < 0.6
+    others = moments + (np.arange(70) % 5 == 0)
+    found = passes(np.floor(others), (2.0, 2.0), np.random.default_rng(1))
+    assert set(found) == {"interval", "bf_interval", "bf_offset"}
+    assert found["bf_interval"] == pytest.approx(2.006, abs=0.003)
+    assert "sched_offset" not in passes(np.floor(moments), (2.0, 3.0), np.random.default_rng(1))
+    assert passes(1e6 * np.random.default_rng(2).random(500), (30.0, 3.0), np.random.default_rng(1)) == {}

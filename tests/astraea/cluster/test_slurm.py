@@ -116,12 +116,12 @@ def test_it_runs_in_rounds_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     "version, alone, end, begin, later",
-    [("22.05", 3, 120, 50, 3), ("23.11", 3, 120, 50, 1), ("24.11", 3, 180, 90, 1), ("25.11", 0, 180, 50, 1)],
+    [("22.05", 3, 120, 90, 3), ("23.11", 3, 120, 90, 1), ("24.11", 3, 180, 90, 1), ("25.11", 0, 180, 50, 1)],
 )  # fmt: skip
 def test_versions_of_backfill(version: str, alone: int, end: float, begin: float, later: int) -> None:
-    """Nodes for one and two, the end of a reservation until 130 s, and two nodes of four with jobs until 50 and 90 s.
+    """Nodes for one and two, the end of a reservation until 130 s, and two nodes with jobs until 50 s and later.
 
-    A third job begins then, or is tried at 95 s.
+    A third job begins when both have ended by 90 s, within the first 30 s after second 60, or is tried at 105 s.
     """
     p = Parameters(bf_rules=float(get_policy("slurm").choices["bf_rules"].index(f"slurm-{version}")))
     everywhere, free = np.ones(4, np.bool_), np.array([4, 4, 0, 4])
@@ -130,15 +130,16 @@ def test_versions_of_backfill(version: str, alone: int, end: float, begin: float
     assert cut_end(p, 130.0) == end
     view, _ = small_state(trace_of(jobs("a 1 0 1")), Cluster(4, 4), memory=MEMORY)
 
-    def expected(at: float, first: int, second: int) -> tuple[float, list[int]]:
+    def expected(at: float, first: int, second: int, later: float) -> tuple[float, list[int]]:
         plan = new_plan(view, np.zeros(0), 0.0, 3600.0, 1, 0.0)
         plan.free[:], plan.n[0] = 0, 2
-        plan.end[:2], plan.job[:2], plan.node[:2], plan.gpus[:2] = (50, 90), (0, 1), (first, second), 4
+        plan.end[:2], plan.job[:2], plan.node[:2], plan.gpus[:2] = (50, later), (0, 1), (first, second), 4
         found, nodes = expected_start(plan, everywhere, 1, 4, 0.0, at, np.inf, p.bf_rules, 0.0)
         return found, nodes.tolist()
 
-    assert expected(0.0, 1, 3) == (begin, [1])
-    assert expected(95.0, 3, 1)[1] == [later]
+    assert expected(0.0, 1, 3, 90) == (begin, [1])
+    assert expected(0.0, 1, 3, 91) == (50, [1])  # of the next group
+    assert expected(105.0, 3, 1, 100)[1] == [later]
 
 
 def rows_of(rng: np.random.Generator, n: int, largest: int, gpus: int) -> pd.DataFrame:
