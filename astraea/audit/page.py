@@ -75,9 +75,10 @@ def write(
     (folder / "audit.prom").write_text(as_openmetrics(found), encoding="utf-8")
     loader = jinja2.PackageLoader("astraea.audit", ".")
     environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    trace = found.trace
+    trace, cluster = found.trace, found.cluster
     when = f", from {trace.origin:%Y-%m-%d %H:%M}" if trace.origin is not None else ""
-    what = f"{counted(len(trace), 'job')} of {counted(len(trace.tenants), 'tenant')} on {size_of(found.cluster)}"
+    size = size_of(cluster)
+    what = f"{counted(len(trace), 'job')} of {counted(len(trace.tenants), 'tenant')} on {size}"
     html = environment.get_template("page.html.jinja").render(
         name=trace.name, subtitle=f"{what}, {duration_text(found.end)}{when}", short=in_short,
         sections=[
