@@ -82,8 +82,7 @@ def checkpointed(
     Notes
     -----
     A save appears atomically: it is written to a temporary file, flushed to the disk, and then renamed; its name
-    contains a checksum. The last two saves are kept. If a job is killed while it saves, its unfinished file is removed
-    at the next start.
+    contains a checksum. The last two saves are kept. An unfinished file is removed at the next start.
 
     Without `last_store`, the work since the last save is lost if a step does not end in time: at most `every` seconds
     and a step. `last_store` is the technique of that name in [Ye2022] Section 5.1.1; at most the unfinished step and

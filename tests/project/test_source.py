@@ -94,7 +94,6 @@ def test_only_these_modules_hide_an_import_from_the_contract() -> None:
         # policies import these, and need no table; a trace is below them
         "astraea/cluster/engine/state.py",
         "astraea/cluster/rules.py",
-        "astraea/traces/tree.py",
     }
 
 
