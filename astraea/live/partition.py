@@ -122,6 +122,8 @@ class Partition:
         # a slurmctld that was restarted may have forgotten that they were stopped; the runs of the accounting show it
         for id, lease in list(self.stopped.items()):
             job = jobs.get(id)
+            if job is not None and id in self.accounts and job.state not in (*ON_GPUS, *FINISHED):
+                continue  # slurmctld may still forget that it was stopped
             is_on = job is not None and job.state in ON_GPUS and id not in self.leases
             is_its_last = job is not None and id in self.accounts and 0 < job.start < lease.over
             if job is None or not is_its_last or not (is_on or job.state in FINISHED):

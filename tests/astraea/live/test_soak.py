@@ -108,7 +108,8 @@ def check(here: Site, outages: Sequence[tuple[float, float]]) -> None:
         for spans in (own, slurm):
             assert all(one[1] <= later[0] for one, later in pairwise(spans)), all_of_it
         for chain in mine:
-            told = " and ".join(who for who, spans in (("job", own), ("sacct", slurm)) if chain.is_of(spans))
+            says = {"job": chain.is_of(own), "sacct": chain.is_of(slurm) or are_one_run(chain, mine, slurm)}
+            told = " and ".join(who for who, agrees in says.items() if agrees)
             again = [end for start, end in own if any(0 < start - back < UNSAVED for _, back in outages)]
             is_forgotten = any(
                 killed - UNSAVED < chain.start < killed + SAME
@@ -153,6 +154,16 @@ class Chain(NamedTuple):
             and -self.slack <= self.over - self.start - (end - start) <= self.slack + LEAVES * self.stops
             for start, end in spans
         )
+
+
+def are_one_run(chain: Chain, mine: Sequence[Chain], spans: Sequence[tuple[float, float]]) -> bool:
+    """Return true if it and others are one run of sacct, because slurmctld forgot again that it had stopped the job."""
+    for start, end in spans:
+        inside = [one for one in mine if start - SAME < one.start and one.over < end + SAME]
+        held = sum(one.over - one.start for one in inside)
+        if chain in inside and abs(held - (end - start)) <= sum(one.slack + LEAVES * one.stops for one in inside):
+            return True
+    return False
 
 
 def chains(leases: Sequence[Lease]) -> list[Chain]:
