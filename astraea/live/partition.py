@@ -131,12 +131,12 @@ class Partition:
                 continue
             ends = [run.end for run in runs.get(id, ()) if run.start == job.start and lease.granted < run.end <= booted]
             until = min([self.now, *ends, *[job.end] * (not is_on)])
-            if ends:
-                del self.stopped[id]
             if until > lease.over or ends:
                 self.accounts.charge(id, lease.over - self.epoch, until - self.epoch)
-                self.over.append(lease._replace(over=until))
-                self.stopped |= {} if ends else {id: self.over[-1]}
+                self.stopped[id] = lease._replace(over=until)
+                self.over.append(self.stopped[id])
+            if ends and is_on:  # if it has failed, it may still have to be requeued
+                del self.stopped[id]
 
     def close(self, id: str, time: float, outcome: str) -> None:
         """Record the end of a lease."""

@@ -70,8 +70,12 @@ def test_the_end_of_a_job_that_had_lost_its_lease_is_not_forgotten_either(tmp_pa
 
 
 @pytest.mark.parametrize("was_waiting", [False, True])
-def test_a_stopped_job_that_slurmctld_takes_to_have_failed_is_requeued(tmp_path: Path, was_waiting: bool) -> None:
-    r = rounds(FRESH)
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_stopped_job_that_slurmctld_takes_to_have_failed_is_requeued(
+    tmp_path: Path, was_waiting: bool, is_known: bool
+) -> None:
+    fails = [Run("1", "a", "u", "normal", "FAILED", EPOCH, EPOCH, EPOCH + 101, 8)] * is_known
+    r = rounds(FRESH, history=lambda _: fails)
     for second in (0, 10):
         step(r, second, job("1", demand=8) if second == 0 else running("1", 0))
     result = step(r, 100, running("1", 0), *NEW)
@@ -89,7 +93,8 @@ def test_a_stopped_job_that_slurmctld_takes_to_have_failed_is_requeued(tmp_path:
     with closing(Ledger(tmp_path / "state.sqlite")) as ledger:  # all has been killed again and again meanwhile
         for one in (result, at(r, 190, failed, *waits, booted=175)):
             ledger.write(one.state, one.over)
-        assert (REQUEUE, "1") in actions(at(rounds(FRESH, ledger.read()), 250, failed, *waits, booted=225))
+        r = rounds(FRESH, ledger.read(), lambda _: fails)
+    assert (REQUEUE, "1") in actions(at(r, 250, failed, *waits, booted=225))
 
 
 def test_a_start_that_slurmctld_has_forgotten_is_charged_until_slurmctld_was_started() -> None:
