@@ -122,6 +122,8 @@ class Partition:
         # a slurmctld that was restarted may have forgotten that they were stopped; the runs of the accounting show it
         for id, lease in list(self.stopped.items()):
             job = jobs.get(id)
+            if job is not None and id in self.accounts and job.state not in (*ON_GPUS, *FINISHED):
+                continue  # slurmctld may still forget that it was stopped
             is_on = job is not None and job.state in ON_GPUS and id not in self.leases
             is_its_last = job is not None and id in self.accounts and 0 < job.start < lease.over
             if job is None or not is_its_last or not (is_on or job.state in FINISHED):
@@ -129,12 +131,12 @@ class Partition:
                 continue
             ends = [run.end for run in runs.get(id, ()) if run.start == job.start and lease.granted < run.end <= booted]
             until = min([self.now, *ends, *[job.end] * (not is_on)])
-            if ends:
-                del self.stopped[id]
             if until > lease.over or ends:
                 self.accounts.charge(id, lease.over - self.epoch, until - self.epoch)
-                self.over.append(lease._replace(over=until))
-                self.stopped |= {} if ends else {id: self.over[-1]}
+                self.stopped[id] = lease._replace(over=until)
+                self.over.append(self.stopped[id])
+            if ends and is_on:  # if it has failed, it may still have to be requeued
+                del self.stopped[id]
 
     def close(self, id: str, time: float, outcome: str) -> None:
         """Record the end of a lease."""

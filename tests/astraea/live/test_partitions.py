@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import pytest
 from live_checks import check
+from live_leases import all_leases
 from live_slurm import CONFIG, Asked, Site, said, until
 
-from astraea.live.ledger import all_leases, open_to_read, read_state
+from astraea.live.ledger import open_to_read, read_state
 from astraea.live.state import Lease
 
 pytestmark = pytest.mark.slurm
@@ -50,13 +51,14 @@ def test_partitions_are_one_pool_and_a_gang_that_does_not_fit_is_replaced_in_its
 def test_a_lease_that_slurm_does_not_start_is_withdrawn_and_not_charged(site: Make) -> None:
     here = site()
     seat = ("--licenses=seat:1",)
-    holder = said("sbatch", "--parsable", "-A", "c", "-p", "other", *seat, "-o", "/dev/null", "--wrap", "sleep 14")
+    holder = said("sbatch", "--parsable", "-A", "c", "-p", "other", *seat, "-o", "/dev/null", "--wrap", "sleep 600")
     until("the license is taken", 20, lambda: said("squeue", "-h", "-j", holder, "-o", "%t") == "R")
     stuck = here.submit("a", 4, 8, "-", *seat)
     _, waits = here.submit("a", 4, 24, "saves"), here.submit("a", 4, 24, "saves")
     here.start()
     sentence = f"withdraw lease 1 of job {stuck.id}: Slurm does not start it (Licenses); it is skipped for 4 rounds"
     until("it is withdrawn", 20, lambda: sentence in here.log)
+    said("scancel", holder)
     with open_to_read(here.state) as db:
         state = read_state(db)
     assert state is not None

@@ -76,7 +76,12 @@ def test_a_user_changes_nothing_that_is_not_theirs(site: Make, user: Act) -> Non
     rounds = len(re.findall("renew|requeue|release", here.log))
     until("rounds go on", 40, lambda: len(re.findall("renew|requeue|release", here.log)) > rounds + 4)
     assert said("squeue", "-h", "-j", both, "-o", "%P") in ("gpu", "other,gpu", "gpu,other")
-    until("the other job is done", 120, lambda: any(x.job == other.id and x.outcome == "ended" for x in leases(here)))
+
+    def is_done() -> bool:  # perhaps as it lost its lease, which then has not "ended"
+        has_ended = any(run.state == "COMPLETED" for run in here.runs()[other.id])
+        return has_ended and all(lease.outcome != "running" for lease in leases(here) if lease.job == other.id)
+
+    until("the other job is done", 120, is_done)
     mine = [lease for lease in leases(here) if lease.tenant == "b"]
     assert {lease.job for lease in mine} == {other.id}
     assert {lease.outcome for lease in mine} <= {"renewed", "not renewed", "ended", "not started"}  # Slurm was slow
