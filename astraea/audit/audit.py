@@ -118,11 +118,13 @@ def audit(
         raise InputError(f"{error}; {hint}") from None
     theirs = None if rules is None else rules.of(np.flatnonzero(pd.Index(trace.job_id).isin(common.job_id)))
     assert was.grants is not None
-    jobs, grants = (t[t["job_id"].isin(common.job_id)].reset_index(drop=True) for t in (was.jobs, was.grants))
-    shown = dataclasses.replace(was, jobs=jobs, grants=grants)
+    shown = was
+    if len(aside):
+        jobs, grants = (t[t["job_id"].isin(common.job_id)].reset_index(drop=True) for t in (was.jobs, was.grants))
+        shown = dataclasses.replace(was, jobs=jobs, grants=grants)
     rows = [scenarios.overview_row(AS_IT_WAS, shown)]
     results = {AS_IT_WAS: _without_log(shown)}
-    was = _without_log(was)
+    was = _without_log(was) if len(aside) else results[AS_IT_WAS]
     del who, runs, shown
     # jobs that the others cannot run would make all jobs wait longer, so the comparison leaves them out
     others = [get_policy(name) for name in dict.fromkeys(what_if) if name != own.name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -32,6 +33,12 @@ REACTION: Final = 5.0
 
 LIMITS: Final = tuple(60.0 * minutes for minutes in (2880, 1440, 720, 480, 240, 120, 60, 30, 15, 10, 5, 2, 1))
 """Time limits that are tried instead of a longer one [s]."""
+
+TRIED: Final = 10
+"""Number of simulations in which a changed job is tried."""
+
+SOONER: Final = 0.9
+"""A change counts if the job waits at most this part of the time."""
 
 FIRST: Final = 1e12
 """Priority of running jobs: they are on their GPUs before any other job starts."""
@@ -118,6 +125,13 @@ class Past:
         return jobs
 
 
+class Change(NamedTuple):
+    """A change of the job in question with which it starts sooner."""
+
+    value: float  #: number of GPUs, or time limit [s]
+    start: float  #: median start [s], 0 at once
+
+
 class Forecast(NamedTuple):
     """The forecast of a job's start; times count from the moment [s]."""
 
@@ -127,27 +141,69 @@ class Forecast(NamedTuple):
     come: float  #: jobs that come later and start before it, on average
     last: pd.DataFrame  #: running jobs at whose end it starts, the most frequent first
     at_once: bool = False  #: true if it starts at the next pass of the scheduler
-    fewer: int = 0  #: number of GPUs with which it would start at once, 0 if none
-    shorter: float = 0.0  #: time limit with which it would start at once [s], 0 if none
+    fewer: Change | None = None  #: fewer GPUs with which it starts sooner
+    shorter: Change | None = None  #: a shorter time limit with which it starts sooner
 
 
 def would_start(moment: Moment, draws: int = DRAWS) -> Forecast:
     """Simulate the queue with the new job; `InputError` if the cluster is too small for it."""
     found = simulations(moment, draws)
-    gpus, limit = int(moment.asked["demand"].iloc[0]), float(moment.asked["time_limit"].iloc[0])
-
-    def at_once(**changes: float) -> bool:
-        other = moment._replace(asked=moment.asked.assign(**changes), past=moment.past.iloc[:0])
-        start, _ = Queue(other).simulated(0, 0, HORIZONS[0])  # all jobs run to their limits
-        return bool(start[NEW] <= moment.policy.parameters["interval"])
-
-    if at_once():
+    if _at_once(moment):
         return found._replace(at_once=True)
+    gpus, limit = int(moment.asked["demand"].iloc[0]), float(moment.asked["time_limit"].iloc[0])
     smaller = {max(1, int(gpus * part / 2**k)) for k in range(20) for part in (0.75, 0.5)} - {gpus}
+    sizes = [(n, _with_fewer(moment, n)) for n in sorted(smaller, reverse=True)]
+    limits = [(t, moment._replace(asked=moment.asked.assign(time_limit=t))) for t in LIMITS if not t >= limit]
+    usual = _median(moment, min(draws, TRIED))
     return found._replace(
-        fewer=next((n for n in sorted(smaller, reverse=True) if at_once(demand=n)), 0),
-        shorter=next((t for t in LIMITS if not t >= limit and at_once(time_limit=t)), 0.0),
+        fewer=_best(sizes, usual, min(draws, TRIED)), shorter=_best(limits, usual, min(draws, TRIED))
     )
+
+
+def _best(changed: Sequence[tuple[float, Moment]], usual: float, draws: int) -> Change | None:
+    """Return the first change with which the job starts at once, else the one with the earliest start, if any helps."""
+    for value, moment in changed:
+        if _at_once(moment):
+            return Change(value, 0.0)
+    best, earliest = None, usual
+    for value, moment in changed:
+        if (start := _median(moment, draws)) < SOONER * earliest - REACTION:
+            best, earliest = Change(value, start), start
+    return best
+
+
+def _at_once(moment: Moment) -> bool:
+    """Return whether the job starts at the next pass even if all jobs run to their limits."""
+    start, _ = Queue(moment._replace(past=moment.past.iloc[:0])).simulated(0, 0, HORIZONS[0])
+    return bool(start[NEW] <= moment.policy.parameters["interval"])
+
+
+def _median(moment: Moment, draws: int) -> float:
+    """Return the median start in the first draws, whose future is the same for all changes [s]."""
+    queue, horizon, starts = Queue(moment), HORIZONS[0], []
+    for k in range(draws):
+        begins, _, horizon = _until_start(queue, k, horizon)
+        starts.append(min(begins[NEW], horizon))
+    return float(np.median(starts))
+
+
+def _until_start(queue: Queue, k: int, horizon: float) -> tuple[dict[str, float], dict[str, float], float]:
+    """Simulate draw `k` as in `Queue.simulated`, with later horizons until the job starts; return also the horizon."""
+    begins, ends = queue.simulated(k, k % 2 * MOST_ARRIVALS, horizon)
+    while begins[NEW] >= horizon < HORIZONS[-1]:
+        horizon = HORIZONS[HORIZONS.index(horizon) + 1]
+        begins, ends = queue.simulated(k, k % 2 * MOST_ARRIVALS, horizon)
+    return begins, ends, horizon
+
+
+def _with_fewer(moment: Moment, gpus: int) -> Moment:
+    """Ask for fewer GPUs; the amounts that count in limits shrink with them, except counts of one job or node."""
+    asked, rules = moment.asked, moment.rules
+    row, part = int(asked["row"].iloc[0]), gpus / int(asked["demand"].iloc[0])
+    charge, takes = rules.charge.copy(), rules.takes.copy()
+    charge[row] *= part
+    takes[row] = np.where(takes[row] == 1, 1, takes[row] * part)
+    return moment._replace(asked=asked.assign(demand=gpus), rules=rules._replace(charge=charge, takes=takes))
 
 
 def simulations(moment: Moment, draws: int) -> Forecast:
@@ -156,10 +212,7 @@ def simulations(moment: Moment, draws: int) -> Forecast:
     starts, come = np.empty(draws), 0
     ahead, last = Counter[str](), Counter[str]()
     for k in range(draws):
-        begins, ends_at = queue.simulated(k, k % 2 * MOST_ARRIVALS, horizon)
-        while begins[NEW] >= horizon < HORIZONS[-1]:
-            horizon = HORIZONS[HORIZONS.index(horizon) + 1]
-            begins, ends_at = queue.simulated(k, k % 2 * MOST_ARRIVALS, horizon)
+        begins, ends_at, horizon = _until_start(queue, k, horizon)
         starts[k] = start = min(begins[NEW], horizon)
         earlier = [name for name, begin in begins.items() if begin < start]
         ahead.update(name for name in earlier if name[0] == WAITS)

@@ -10,7 +10,7 @@ import pandas as pd
 from astraea.core.text import escaped
 from astraea.core.wording import counted, duration_text
 from astraea.forecast.moment import Moment, clock
-from astraea.forecast.start import PROMISE, Forecast
+from astraea.forecast.start import PROMISE, Change, Forecast
 
 NAMED: Final = 3
 """Jobs that a line names; beyond that it gives their number."""
@@ -67,10 +67,16 @@ def _sooner(found: Forecast) -> str:
         return "not possible"
     ways = []
     if found.fewer:
-        ways.append(f"with {counted(found.fewer, 'GPU')} it would start at once")
+        ways.append(f"with {counted(int(found.fewer.value), 'GPU')} it would {_start(found.fewer)}")
     if found.shorter:
-        ways.append(f"with a limit of {duration_text(found.shorter)} backfill would start it at once")
-    return "; ".join(ways) or "neither fewer GPUs nor a shorter limit would start it at once"
+        limit, start = duration_text(found.shorter.value), found.shorter.start
+        what = f"it would {_start(found.shorter)}" if start else "backfill would start it at once"
+        ways.append(f"with a limit of {limit} {what}")
+    return "; ".join(ways) or "neither fewer GPUs nor a shorter limit would help"
+
+
+def _start(change: Change) -> str:
+    return f"probably start after about {duration_text(change.start)}" if change.start else "start at once"
 
 
 def _past(moment: Moment) -> str:

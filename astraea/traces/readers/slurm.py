@@ -51,6 +51,9 @@ _COUNTS: Final = {"cpu": ("AllocCPUS", "NCPUS", "ReqCPUS"), "node": ("AllocNodes
 _FIRST, _LAST = np.datetime64("2000-01-01T00:00:00"), np.datetime64("2106-02-07T06:28:15")
 """Slurm dates from 2002, and its times have 32 bits."""
 
+_LONGEST = np.timedelta64(3653, "D")
+"""The longest run that is believed: a replay of a run with a wrong year would take hours."""
+
 Weights = str | Path | Mapping[str, float] | None
 """Source of tenant weights, as in `read_trace`."""
 
@@ -129,6 +132,7 @@ def _parsed(table: Table, tenant: str, top: Mapping[str, str] | None, resource: 
     table.check(runs & may_run & np.isnan(elapsed) & (told != ""), told, column, "a running time")
     table.check(runs & ~may_run, table.columns["End"], "End", "a time (the job has ended)")
     table.check(end < start, table.columns["End"], "End", "at or after Start")
+    table.check(end - start > _LONGEST, table.columns["End"], "End", "at most 10 years after Start")
     owner = table.words(TENANTS[tenant])
     owner = np.where(owner == "", NOBODY, owner).astype(object)
     if top is not None:

@@ -19,7 +19,7 @@ from astraea.cluster.rules import no_rules
 from astraea.cluster.site import read_site
 from astraea.core.errors import InputError
 from astraea.forecast.moment import Moment, moment_of, queue_of, wish
-from astraea.forecast.start import PROMISE, REACTION, WIDER, would_start
+from astraea.forecast.start import PROMISE, REACTION, WIDER, Change, would_start
 from astraea.forecast.words import as_text
 from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
@@ -55,7 +55,7 @@ def test_without_a_past_it_starts_when_time_limits_are_over() -> None:
     assert middle == pytest.approx(2000, abs=5)
     assert found.interval == pytest.approx((middle / WIDER - REACTION, middle, middle * WIDER + REACTION))
     assert found.last["job_id"].tolist() == ["a1"]
-    assert (found.fewer, found.at_once) == (2, False)
+    assert (found.fewer, found.at_once) == (Change(2, 0.0), False)
     assert "with 2 GPUs it would start at once" in as_text(found, queue)
 
 
@@ -65,10 +65,35 @@ def test_a_shorter_limit_is_used_by_backfill() -> None:
     queue = moment(jobs, "gpus=2,account=c,time=2h", Cluster(1), 1000.0, limit=3000.0)
     found = would_start(queue, draws=4)
     assert not found.at_once
-    assert found.shorter == 1800
-    assert found.fewer == 0
+    assert found.shorter == Change(1800.0, 0.0)
+    assert found.fewer is None
     assert found.ahead[["job_id", "demand"]].to_numpy().tolist() == [["b1", 8]]
     assert "with a limit of 30 min backfill would start it at once" in as_text(found, queue)
+
+
+def test_fewer_gpus_start_sooner_though_not_at_once() -> None:
+    """Half of the GPUs are free when a1 ends, all of them when a2 ends; no time limit is short enough to help."""
+    jobs = recorded("a1 4 0 0 9000", "a2 4 1000 1000 9000")
+    queue = moment(jobs, "gpus=8,account=a,time=1h", Cluster(1), 1500.0, limit=3000.0)
+    found = would_start(queue, draws=4)
+    assert found.interval[1] == pytest.approx(2500, abs=5)
+    assert found.fewer is not None
+    assert found.fewer.value == 4
+    assert found.fewer.start == pytest.approx(1500, abs=5)
+    assert found.shorter is None
+    assert "with 4 GPUs it would probably start after about 25 min" in as_text(found, queue)
+
+
+def test_fewer_gpus_stay_below_a_limit() -> None:
+    """The cluster is half empty, but account a may have eight GPUs and holds four."""
+    queue = moment(recorded("a1 4 0 0 9000"), "gpus=8,account=a,time=1h", Cluster(2), 100.0, limit=3000.0)
+    n = len(queue.rules.kind)
+    takes = np.array([4.0, 8.0])[:, None]  # of a1 and the job in question
+    assert takes.shape == (n, 1)
+    limited = queue.rules._replace(cap=np.array([8.0]), caps=np.zeros((n, 1), np.int64), takes=takes)
+    found = would_start(queue._replace(rules=limited), draws=2)
+    assert not found.at_once
+    assert found.fewer == Change(4, 0.0)
 
 
 def test_jobs_stay_on_their_nodes() -> None:
@@ -79,7 +104,7 @@ def test_jobs_stay_on_their_nodes() -> None:
     assert would_start(queue, draws=2).at_once
     found = would_start(queue._replace(running=held), draws=2)
     assert not found.at_once
-    assert found.fewer == 4
+    assert found.fewer == Change(4, 0.0)
 
 
 SITE = """\

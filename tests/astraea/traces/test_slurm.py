@@ -76,6 +76,14 @@ def test_rows_that_cannot_be_read_are_excluded(tmp_path: Path) -> None:
     assert len(read(tmp_path, good, *bad).unreadable) == len(bad)
 
 
+def test_a_run_of_more_than_ten_years_is_excluded(tmp_path: Path) -> None:
+    """Its year is wrong, and a replay of it would take hours."""
+    year = 365 * 86_400
+    trace = read(tmp_path, row("1", 0, 60, 60 + 9 * year), row("2", 0, 60, 60 + 11 * year))
+    assert trace.job_id.tolist() == ["1"]
+    assert trace.unreadable["reason"].tolist() == ["End is not at most 10 years after Start"]
+
+
 def test_waiting_jobs_without_a_request(tmp_path: Path) -> None:
     head = "JobID|Account|Submit|Start|End|State|AllocTRES"
     rows = f"1|a|{at(0)}|{at(1)}|{at(9)}|COMPLETED|gres/gpu=1", f"2|a|{at(2)}|Unknown|Unknown|PENDING|"
