@@ -24,7 +24,6 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.accounting import change_active, change_held
 from astraea.cluster.policies import kai_queues, kai_reclaim
 from astraea.cluster.policies.kai import Parameters, queues_now
-from astraea.cluster.policies.kai_queues import set_fair_shares
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import split_off_impossible
 from astraea.traces.readers.shares import shares_of
@@ -71,7 +70,7 @@ def queues_from(drawn: list[Any]) -> dict[str, kai_naive.Queue]:
 def test_division_agrees_with_the_naive_twin(drawn: list[Any], total: dict[str, float], k: float) -> None:
     queues = queues_from(drawn)
     ours, place = kai_cases.queues_of(queues)
-    set_fair_shares(ours, 7 * kai_cases.amounts(total), k)
+    kai_queues.set_fair_shares(ours, 7 * kai_cases.amounts(total), k)
     kai_naive.divide_tree({r: 7 * amount for r, amount in total.items()}, k, list(queues.values()))
     theirs = [[queues[name][r]["fairShare"] for r in kai_naive.RESOURCES] for name in place]
     np.testing.assert_allclose(ours.share, theirs, atol=1e-9)
@@ -285,7 +284,7 @@ def test_fair_shares(
     change_held(s, 0, 8, 0.0)
     s.clock[0].now = 250.0
     q = queues_now(s, Parameters(deserved=deserved, k_value=k, half_life=half_life))
-    set_fair_shares(q, np.array([8.0, 0.0]), k)
+    kai_queues.set_fair_shares(q, np.array([8.0, 0.0]), k)
     np.testing.assert_allclose(q.share[:, 0], shares, rtol=1e-8)
 
 
