@@ -117,7 +117,7 @@ def _week(result: Result) -> pd.Series[int]:
     return (result.jobs["submit_time"] // (7 * DAY)).astype(int).rename("week")
 
 
-def _stacked(means: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def _stacked(means: Mapping[str, Any]) -> pd.DataFrame:
     together: pd.DataFrame = pd.concat(means, names=["figure"])
     return together.reset_index()
 
