@@ -56,9 +56,9 @@ def recommended_term(frame: pd.DataFrame, tolerance: float = TOLERANCE) -> tuple
     `frame` has the columns lease_term and `FIGURES`, and one row or more (seeds) per term.
     """
     means, best = lease_means(frame)
-    lowest = means["average_jct"].min()
+    lowest = float(means["average_jct"].min())
     term = float(means.index.to_numpy(dtype=float)[(means["average_jct"] <= (1 + tolerance) * lowest).to_numpy()][0])
-    jct, overhead, loss = means.loc[term].to_numpy(dtype=float)
+    jct, overhead, loss = means.to_numpy(dtype=float)[means.index == term][0].tolist()
     return term, (
         f"{duration_text(term)} is the shortest lease term whose average JCT, {duration_text(jct)}, is within "
         f"{100 * tolerance:g} % of the best, {duration_text(lowest)} at {duration_text(best)}. "
