@@ -134,7 +134,7 @@ class Changes:
         started_since = job.start > 0 and job.start >= lost and job.state != "COMPLETING"
         if job.state in FINISHED and not self.partition.was_killed(job, self.snapshot.booted):
             if started_since and job.end > job.start:  # a job cancelled while it waits starts and ends at once
-                self._add(job.start, STARTS, job.id, math.inf)
+                self._adopted(job)
             self._ended(job.id, job.end)
         elif job.state in ON_GPUS and (started_since or not job.requeues):
             self._adopted(job)
@@ -277,8 +277,9 @@ class Changes:
         self.partition.serial += 1
         self.partition.leases[job.id] = Lease(
             job.id, number, tenant, job.demand, job.submit, start, ends, start, 0.0, "running", False, job.restarts,
-            self.partition.serial,
+            self.partition.serial, not job.is_batch,
         )  # fmt: skip
+        self.partition.note_interactive(job)
 
     def _ended(self, id: str, end: float) -> None:
         self._add(end, ENDS, id)

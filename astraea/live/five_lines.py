@@ -47,6 +47,8 @@ def _runs(found: Explanation) -> list[str]:
     last = found.leases[-1].number if found.leases else 0
     if found.lease_end is None:
         ends, then = "lasts until the job ends", "it keeps its GPUs"
+        if found.leases and found.leases[-1].is_interactive:
+            ends += ", because it is interactive (srun or salloc)"
     else:
         ends = f"ends at {moment(found.lease_end)}, {_in(found.lease_end, found)}"
         if found.lost is None:

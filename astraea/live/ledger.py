@@ -22,6 +22,7 @@ import numpy as np
 
 from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE
 from astraea.core.errors import InputError
+from astraea.core.units import HOUR
 from astraea.live.state import KEYS, OF_JOB, AccountsState, AdmittedJob, Lease, State, check, prepare, transaction
 
 _COME_AND_GO: Final = ("job", "tenant", "share", "kept", "ended")
@@ -183,7 +184,7 @@ def read_state(db: sqlite3.Connection) -> State | None:
     running = [Lease(*row) for row in db.execute("select * from lease where outcome = 'running'")]
     last = epoch + float(saved.clock[0].now)
     stopped = db.execute("select * from lease where outcome in ('not renewed', 'revoked') and over >= ? "
-                         "order by serial", (last - 60,))  # fmt: skip
+                         "order by serial", (last - HOUR,))  # fmt: skip
     return State(epoch, saved, {lease.job: lease for lease in running}, serial, dict(_all(db, "ended")),
                  dict(_all(db, "kept")), {lease.job: lease for lease in map(Lease._make, stopped)})  # fmt: skip
 

@@ -93,6 +93,12 @@ class Partition:
             self.told.add(about)
             self.notes.append(sentence)
 
+    def note_interactive(self, job: Job) -> None:
+        """Note once that a job with a lease is never stopped, if srun or salloc started it."""
+        if not job.is_batch:
+            why = "is interactive (srun or salloc): it is never stopped"
+            self.note_once(f"interactive {job.id}", f"job {job.id} {why}")
+
     def open(self, job: Job, *, is_renewal: bool) -> Lease:
         """Record a lease that was granted at this round."""
         row = self.accounts.row(job.id)
@@ -100,7 +106,7 @@ class Partition:
         lease = Lease(
             job.id, int(row.leases), self.tenant(job), int(row.demand), self.epoch + float(row.submit_time), self.now,
             self.epoch + float(row.lease_end), self.now if is_renewal else 0.0, 0.0, "running", is_renewal,
-            job.restarts, self.serial,
+            job.restarts, self.serial, not job.is_batch,
         )  # fmt: skip
         self.leases[job.id] = lease
         return lease
@@ -108,25 +114,29 @@ class Partition:
     def was_killed(self, job: Job, booted: float) -> bool:
         """Return whether a stopped job failed only because slurmctld, started at `booted` [s], forgot to requeue it."""
         lease = self.stopped.get(job.id)
-        return job.state == "FAILED" and job.requeues and lease is not None and booted > lease.ends
+        is_its_last = lease is not None and lease.ends < booted and 0 < job.start < lease.over
+        return job.state == "FAILED" and job.requeues and is_its_last
 
     def charge_stopped(self, jobs: Mapping[str, Job], runs: Mapping[str, Sequence[Run]], booted: float) -> None:
         """Charge jobs that have lost their lease for as long as they hold their GPUs; `booted` is as in `Snapshot`."""
         # a slurmctld that was restarted may have forgotten that they were stopped; the runs of the accounting show it
         for id, lease in list(self.stopped.items()):
             job = jobs.get(id)
+            if job is not None and id in self.accounts and job.state not in (*ON_GPUS, *FINISHED):
+                continue  # slurmctld may still forget that it was stopped
             is_on = job is not None and job.state in ON_GPUS and id not in self.leases
-            if job is None or id not in self.accounts or job.start > lease.over or not (is_on or job.state in FINISHED):
+            is_its_last = job is not None and id in self.accounts and 0 < job.start < lease.over
+            if job is None or not is_its_last or not (is_on or job.state in FINISHED):
                 del self.stopped[id]
                 continue
             ends = [run.end for run in runs.get(id, ()) if run.start == job.start and lease.granted < run.end <= booted]
             until = min([self.now, *ends, *[job.end] * (not is_on)])
-            if ends:
-                del self.stopped[id]
             if until > lease.over or ends:
                 self.accounts.charge(id, lease.over - self.epoch, until - self.epoch)
-                self.over.append(lease._replace(over=until))
-                self.stopped |= {} if ends else {id: self.over[-1]}
+                self.stopped[id] = lease._replace(over=until)
+                self.over.append(self.stopped[id])
+            if ends and is_on:  # if it has failed, it may still have to be requeued
+                del self.stopped[id]
 
     def close(self, id: str, time: float, outcome: str) -> None:
         """Record the end of a lease."""

@@ -232,9 +232,7 @@ class Rounds(Partition):
         self.told.discard(f"no nodes for {job.id}")
         if not job.requeues:
             self.accounts.never_ends(job.id)
-        if not job.is_batch:
-            why = "is interactive (srun or salloc): it is never stopped"
-            self.note_once(f"interactive {job.id}", f"job {job.id} {why}")
+        self.note_interactive(job)
         lease = self.open(job, is_renewal=False)
         until = "" if lease.ends < math.inf else " until the job ends"
         why = f"granted lease {lease.number}{until}; {self._standing(job)}"

@@ -107,6 +107,7 @@ class Lease(NamedTuple):
     is_renewal: bool
     restarts: int  #: of the job, when it was granted
     serial: int  #: among all leases of this file, from 1, because Slurm reuses job ids
+    is_interactive: bool  #: of a job of srun or salloc, which is never stopped
 
 
 class State(NamedTuple):

@@ -72,6 +72,7 @@ class RunningLease(NamedTuple):
     gpus: int
     lease: int  #: its number among the job's leases, from 1
     left: float  #: time until it ends [s], below 0 if a round is late; infinite if it lasts until the job ends
+    is_interactive: bool  #: true for a job of srun or salloc
 
 
 class WaitingJob(NamedTuple):
@@ -126,7 +127,8 @@ def status(config: Config, now: float | None = None) -> Status:
                 name, float(row.weight), float(row.quota), int(row.held), sum(demands), len(demands),
                 *balance.in_hours, balance.rho,
             ))  # fmt: skip
-    leases = [RunningLease(x.job, x.tenant, x.demand, x.number, x.ends - now) for x in state.leases.values()]
+    leases = [RunningLease(x.job, x.tenant, x.demand, x.number, x.ends - now, bool(x.is_interactive))
+              for x in state.leases.values()]  # fmt: skip
     round_time = state.epoch + accounts.now
     return Status(
         time=round_time,
@@ -172,7 +174,7 @@ def as_text(found: Status, most: int | None = None) -> str:
     leases, waiting = found.leases[:most], found.waiting[:FIRST]
     lines += ["", _heading(found.leases, leases, "lease", "the next to end first"), *_table(
         ("job", "tenant", "GPUs", "lease", "time left [s]"),
-        [(x.job, x.tenant, x.gpus, x.lease, f"{x.left:.0f}" if x.left < math.inf else "to its end") for x in leases],
+        [(x.job, x.tenant, x.gpus, x.lease, _left(x)) for x in leases],
     )]  # fmt: skip
     lines += ["", _heading(found.waiting, waiting, "waiting job", "by submission"), *_table(
         ("job", "tenant", "GPUs", "rho", "waited [s]"),
@@ -232,6 +234,12 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
         "  ".join(c.ljust(w) if left else c.rjust(w) for c, w, left in zip(row, widths, is_name, strict=True)).rstrip()
         for row in (header, *cells)
     ]
+
+
+def _left(lease: RunningLease) -> str:
+    if lease.left < math.inf:
+        return f"{lease.left:.0f}"
+    return "to its end (interactive)" if lease.is_interactive else "to its end"
 
 
 def _ratio(rho: float) -> str:

@@ -47,7 +47,7 @@ policy = "astraea"
 interval = {INTERVAL:g}
 warning = {WARNING:g}
 history = 0
-patience = {{patience}}
+patience = 5
 [parameters]
 lease_term = {LEASE:g}
 [weights]
@@ -69,7 +69,7 @@ class Asked(NamedTuple):
 
 
 class RealSlurm:
-    """A Slurm with two nodes of four GPUs, partitions `gpu` (jobs are held) and `other`, in a folder of its own."""
+    """A Slurm in a folder of its own; `gpu` (jobs are held) and `other` have two nodes, `left` and `right` one each."""
 
     def __init__(self, at: Path) -> None:
         self.at = at
@@ -77,8 +77,9 @@ class RealSlurm:
         local_slurm.add_options(p)
         shares = ",".join(f"{name}={share:g}" for name, share in SHARES.items())
         words = f"--nodes {NODES} --gpus {GPUS} --shares {shares} --hold --kill-wait 2 --cred-expire 5"
-        words += " --more MaxArraySize=4001"
-        self.options = p.parse_args([*words.split(), "--ports", str(local_slurm.free_ports(NODES))])
+        words += f" --ports {local_slurm.free_ports(NODES)}"
+        more = "MaxArraySize=4001", "Licenses=seat:1", "PartitionName=left Nodes=n1", "PartitionName=right Nodes=n2"
+        self.options = p.parse_args([*words.split(), *(f"--more={line}" for line in more)])
 
     def start(self) -> None:
         """Start it."""
@@ -134,7 +135,7 @@ class RealSlurm:
 
     def runs(self, since: float, ids: Sequence[str]) -> list[Run]:
         """All runs of these jobs, from the accounting."""
-        return [run for run in Slurm("gpu").runs(since) if run.id in ids]
+        return [run for run in Slurm("gpu,left,right").runs(since) if run.id in ids]
 
 
 def said(*command: str) -> str:
@@ -159,7 +160,7 @@ def lines(job: Asked) -> list[str]:
 class Site:
     """A Slurm with jobs of three tenants and a coordinator, for one test."""
 
-    def __init__(self, slurm: RealSlurm, at: Path, *, patience: float = 5, state: Path | None = None) -> None:
+    def __init__(self, slurm: RealSlurm, at: Path, *, config: str = CONFIG, state: Path | None = None) -> None:
         self.slurm, self.at, self.began = slurm, at, time.time()
         self.state = state or at / "state.sqlite"
         self.jobs: list[Asked] = []
@@ -167,7 +168,7 @@ class Site:
         self.bin = at / "bin"
         self.bin.mkdir()
         shutil.copy(ROOT / "tests" / "slurm" / "live_job.sh", at / "job.sh")
-        (at / "live.toml").write_text(CONFIG.format(state=self.state, patience=patience))
+        (at / "live.toml").write_text(config.format(state=self.state))
         self.stranger = ""
         command = [sys.executable, str(HELPERS / "live_process.py"), str(at / "live.toml"), str(at / "log.txt")]
         self.end = ExitStack()
@@ -216,13 +217,13 @@ class Site:
 
     # jobs
 
-    def submit(self, tenant: str, demand: int, steps: int, how: str = "-", *, nodes: int = 1) -> Asked:
+    def submit(self, tenant: str, demand: int, steps: int, how: str = "-", *options: str, nodes: int = 1) -> Asked:
         """Submit a job that counts to `steps`; `how` it takes signals: ``saves``, ``ignores`` or ``-``."""
         file = self.at / f"job{len(self.jobs) + len(self.cancelled)}"
         id = said(
             "sbatch", "--parsable", "-A", tenant, "-p", "gpu", f"-N{nodes}", "--ntasks-per-node=1",
             f"--gres=gpu:{demand // nodes}", "-o", "/dev/null", "-D", str(self.at),
-            *(("--comment=checkpoint",) if how == "saves" else ()), "job.sh", str(file), str(steps), how,
+            *(("--comment=checkpoint",) if how == "saves" else ()), *options, "job.sh", str(file), str(steps), how,
         )  # fmt: skip
         assert id.isdecimal()
         self.jobs.append(Asked(id, tenant, demand, steps, file, how == "ignores"))

@@ -126,7 +126,7 @@ def measure(system: str, seed: int, a: argparse.Namespace, at: Path, line: Any) 
         leases: Sequence[Lease] = ()
         if service is not None:
             service.terminate()
-            service.wait(30)
+            service.wait(300)  # it ends after its round, in which each of its commands may take `patience`
             with open_to_read(state) as db:
                 leases = all_leases(db)
         rows = collect(seed, a, at, began, leases, submitted)

@@ -50,11 +50,13 @@ def until(what: str, seconds: float, *command: str, gives: str = "") -> None:
 
 
 def free_ports(nodes: int) -> int:
-    """The first of a hundred ports that nobody uses; another hundred in every process of the tests."""
+    """The first of a hundred ports that nobody uses; they are this process's as long as it runs."""
+    taken = os.open(Path(tempfile.gettempdir(), "local_slurm.ports"), os.O_RDWR | os.O_CREAT)  # its locks say whose
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     for k in range(12):  # runs that start at the same time begin to look at different ones
         first = 20_000 + 1000 * ((os.getpid() + k) % 12) + 100 * worker
         with suppress(OSError):
+            fcntl.lockf(taken, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, first)  # what is about to start listens on no port yet
             for port in (*range(first, first + 3), *range(first + 11, first + 11 + nodes)):
                 with socket.socket() as s:
                     s.bind(("127.0.0.1", port))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from live_cluster import Clock
-from live_slurm import RealSlurm, Site, local_slurm
+from live_slurm import RealSlurm, Site, local_slurm, said
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -64,5 +64,6 @@ def site(real_slurm: RealSlurm) -> Iterator[Callable[..., Site]]:
     for one in made:
         one.close()
         print(one.log)
+        print(said("sacct", "-a", "-X", "-D", "-P", "--format=JobID,Submit,Start,End,State"))
         real_slurm.clear()
         shutil.rmtree(one.at, ignore_errors=True)

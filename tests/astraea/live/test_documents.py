@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 from places import ROOT
 from pretended_slurm import pretend, queue_entry
-from processes import run
+from processes import run, started
 
 from astraea.cli.main import main
 from astraea.core.errors import InputError
@@ -124,6 +125,18 @@ def test_a_prefix_without_a_slurm_is_refused(tmp_path: Path) -> None:
     script = ROOT / "tests" / "slurm" / "local_slurm.py"
     done = run(sys.executable, script, "up", tmp_path / "s", env={"SLURM": str(tmp_path)}, check=False)
     assert (done.returncode, done.stderr) == (1, f"SLURM={tmp_path}: there is no sbin/slurmctld in that folder\n")
+
+
+def test_slurms_that_start_at_the_same_time_have_other_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    import local_slurm
+
+    code = "import os, local_slurm; os.getpid = lambda: 0; print(local_slurm.free_ports(2), flush=True); input()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with started(sys.executable, "-c", code, env={"PYTHONPATH": str(ROOT / "tests" / "slurm")}, **pipes) as other:
+        assert other.stdout is not None
+        theirs = int(other.stdout.readline())
+        monkeypatch.setattr(os, "getpid", lambda: 0)
+        assert theirs != local_slurm.free_ports(2)
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from live_checks import check, told_before_the_end
-from live_slurm import LEASE, Site, lines, until
+from live_slurm import CONFIG, LEASE, Site, lines, until
 from processes import run
 
 from astraea.live.partition import LATE_ENDS
@@ -130,7 +130,7 @@ def test_disk_of_the_state_is_full(site: Make, small_disk: Path, time_around: in
 
 
 def test_squeue_hangs(site: Make, time_around: int) -> None:
-    here = site(patience=2)
+    here = site(config=CONFIG.replace("patience = 5", "patience = 2"))
     real = shutil.which("squeue")
     (here.bin / "squeue").write_text(f'#!/bin/sh\n[ -e {here.at}/hang ] && exec sleep 7\nexec {real} "$@"\n')
     (here.bin / "squeue").chmod(0o755)

@@ -69,19 +69,32 @@ def test_the_end_of_a_job_that_had_lost_its_lease_is_not_forgotten_either(tmp_pa
     assert actions(at(r, 140, lost, *waits, booted=115)) == [(HOLD, "1")]
 
 
-def test_a_stopped_job_that_slurmctld_takes_to_have_failed_is_requeued() -> None:
-    r = rounds(FRESH)
+@pytest.mark.parametrize("was_waiting", [False, True])
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_stopped_job_that_slurmctld_takes_to_have_failed_is_requeued(
+    tmp_path: Path, was_waiting: bool, is_known: bool
+) -> None:
+    fails = [Run("1", "a", "u", "normal", "FAILED", EPOCH, EPOCH, EPOCH + 101, 8)] * is_known
+    r = rounds(FRESH, history=lambda _: fails)
     for second in (0, 10):
         step(r, second, job("1", demand=8) if second == 0 else running("1", 0))
-    assert (REQUEUE, "1") in actions(step(r, 100, running("1", 0), *NEW))
+    result = step(r, 100, running("1", 0), *NEW)
+    assert (REQUEUE, "1") in actions(result)
+    if was_waiting:
+        step(r, 110, job("1", demand=8, restarts=1), *NEW)
     failed = running("1", 0)._replace(state="FAILED", end=EPOCH + 101, on_nodes={})
     waits = NEW[0]._replace(held=False), NEW[1]._replace(held=False)
-    for second in (110, 120):  # the first may be withheld
-        assert actions(at(r, second, failed, *waits, booted=105)) == [(REQUEUE, "1")]
+    for second in (120, 130):  # the first may be withheld
+        assert actions(at(r, second, failed, *waits, booted=115)) == [(REQUEUE, "1")]
     assert "1" in r.accounts.ids(PENDING)
-    again = job("1", demand=8, restarts=1, submit=EPOCH + 121)
-    assert actions(at(r, 130, again, *waits, booted=105)) == []
+    again = job("1", demand=8, restarts=1, submit=EPOCH + 131)
+    assert actions(at(r, 140, again, *waits, booted=115)) == []
     assert "1" in r.accounts.ids(PENDING)
+    with closing(Ledger(tmp_path / "state.sqlite")) as ledger:  # all has been killed again and again meanwhile
+        for one in (result, at(r, 190, failed, *waits, booted=175)):
+            ledger.write(one.state, one.over)
+        r = rounds(FRESH, ledger.read(), lambda _: fails)
+    assert (REQUEUE, "1") in actions(at(r, 250, failed, *waits, booted=225))
 
 
 def test_a_start_that_slurmctld_has_forgotten_is_charged_until_slurmctld_was_started() -> None:

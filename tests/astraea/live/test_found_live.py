@@ -34,7 +34,9 @@ def test_an_interactive_job_is_charged_and_never_stopped() -> None:
 @pytest.mark.parametrize("start", [3, -5000])
 def test_an_interactive_job_that_slurm_started_by_itself_is_charged(start: float) -> None:
     r = rounds(FRESH)
-    assert actions(step(r, 10, running("1", start, **SRUN), *NEW)) == [(RELEASE, "2")]
+    result = step(r, 10, running("1", start, **SRUN), *NEW)
+    assert actions(result) == [(RELEASE, "2")]
+    assert result.notes[-1] == "job 1 is interactive (srun or salloc): it is never stopped"
     assert actions(step(r, 200, running("1", start, **SRUN), *NEW)) == [(RELEASE, "2")]
     assert r.leases["1"].ends == math.inf
 
@@ -204,11 +206,20 @@ def test_what_a_job_holds_beyond_its_lease_is_charged(ends: bool) -> None:
     step(r, 110, running("1", 0), *NEW)
     last = job("1", demand=8, restarts=1)
     last = last._replace(state="COMPLETED", start=EPOCH, end=EPOCH + 117, restarts=0) if ends else last
-    (lease,) = [*step(r, 120, last, *NEW).over] or [r.stopped.get("1")]
-    assert (lease is None) is not ends
+    assert [lease.over for lease in step(r, 120, last, *NEW).over] == [EPOCH + 117] * ends
     assert r.accounts.view.tenant.attained[0] == 8 * (117 if ends else 110)
     step(r, 130, last, *NEW)
     assert r.accounts.view.tenant.attained[0] == 8 * (117 if ends else 110)
+
+
+def test_a_run_that_began_as_its_lease_was_withdrawn_and_was_not_seen_has_a_lease() -> None:
+    r = rounds(FRESH)
+    step(r, 0, job("1", demand=8))
+    result = step(r, 100, job("1", demand=8, held=False, reason="Priority"), *NEW)
+    assert [lease.outcome for lease in result.over] == ["not started"] and (HOLD, "1") in actions(result)
+    (lease,) = step(r, 120, job("1", demand=8, state="COMPLETED", start=EPOCH + 100, end=EPOCH + 117), *NEW).over
+    assert (lease.outcome, lease.granted, lease.started, lease.over) == ("ended", *[EPOCH + 100] * 2, EPOCH + 117)
+    assert (lease.number, r.accounts.view.tenant.attained[0]) == (2, 8 * 17 + 8 * 17)  # job 3 is of this tenant, too
 
 
 class Deaf:

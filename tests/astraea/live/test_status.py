@@ -14,7 +14,9 @@ from live_cluster import EPOCH, LIVE, SmallSlurm, a_job, play
 from places import ROOT
 
 from astraea.core.errors import InputError
+from astraea.live import five_lines
 from astraea.live.config import Config, read_config
+from astraea.live.explain import explain
 from astraea.live.ledger import Ledger
 from astraea.live.status import FIRST, METRICS, as_prometheus, as_record, as_text, status
 
@@ -47,14 +49,17 @@ def test_tenants_are_as_one_finds_by_hand(three: Config) -> None:
 def test_leases_by_their_end_and_waiting_jobs_since_they_lost_theirs(three: Config) -> None:
     found = status(three, EPOCH + 75)
     assert [tuple(lease) for lease in found.leases] == [
-        ("2", "speech", 4, 2, 45), ("4", "vision", 4, 1, 45), ("3", "nlp", 4, 2, 55), ("5", "speech", 4, 1, math.inf),
+        ("2", "speech", 4, 2, 45, False), ("4", "vision", 4, 1, 45, False), ("3", "nlp", 4, 2, 55, False),
+        ("5", "speech", 4, 1, math.inf, False),
     ]  # fmt: skip
     ((job, tenant, gpus, rho, waited),) = found.waiting
     assert (job, tenant, gpus, waited) == ("1", "vision", 8, 10)
     # 8 GPUs for 60 s, of 8 for 30 s and, beside job 4 of the same weight, of its half of the quota for 40 s
     assert rho == pytest.approx(8 * 60 / (8 * 30 + 4 * 40))
     read = json.loads(json.dumps(as_record(found), allow_nan=False))
-    assert read["leases"][3] == {"job": "5", "tenant": "speech", "gpus": 4, "lease": 1, "left": None}
+    assert read["leases"][3] == {
+        "job": "5", "tenant": "speech", "gpus": 4, "lease": 1, "left": None, "is_interactive": False,
+    }  # fmt: skip
     assert read["partition"] == "gpu" and read["parameters"]["lease_term"] == 60
 
 
@@ -72,6 +77,19 @@ def test_the_text_has_units_and_warns_when_no_round_came(three: Config) -> None:
     assert status(three, EPOCH + 100).is_late is False  # three rounds
     late = as_text(status(three, EPOCH + 101))
     assert "WARNING: no round for 31 s; is the coordinator running?" in late
+
+
+def test_interactive_jobs_are_marked(tmp_path: Path) -> None:
+    how = {"requeues": False, "is_batch": False}
+    slurm = SmallSlurm(a_job("1", "vision", 8, **how), a_job("2", "speech", 4, requeues=False))
+    config = play(tmp_path, slurm, 8)
+    lines = as_text(found := status(config, EPOCH + 75)).splitlines()
+    assert [line.split(maxsplit=4) for line in lines if "to its end" in line] == [
+        ["1", "vision", "8", "1", "to its end (interactive)"], ["2", "speech", "4", "1", "to its end"],
+    ]  # fmt: skip
+    assert [lease["is_interactive"] for lease in as_record(found)["leases"]] == [True, False]
+    why = "lasts until the job ends, because it is interactive (srun or salloc)"
+    assert five_lines.as_text(explain(config, "1", EPOCH + 75)).splitlines()[3] == f"its lease: {why}"
 
 
 def test_long_lists_are_cut_in_the_text_only(tmp_path: Path) -> None:
