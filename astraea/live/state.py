@@ -119,7 +119,7 @@ class State(NamedTuple):
     serial: int = 0  #: of the lease that was recorded last
     ended: Mapping[str, float] = MappingProxyType({})  #: jobs that ended lately, and when Slurm said so
     kept: Mapping[str, str] = MappingProxyType({})  #: jobs that get no lease now under any policy, and why
-    stopped: Mapping[str, Lease] = MappingProxyType({})  #: leases of jobs that lost them in the last rounds
+    stopped: Mapping[str, Lease] = MappingProxyType({})  #: leases of jobs that lost them within an hour
 
 
 def trace_of(admitted: Sequence[AdmittedJob], tenants: Iterable[str], weights: Mapping[str, float]) -> Trace:
