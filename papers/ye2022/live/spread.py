@@ -61,16 +61,20 @@ def spread_table() -> pd.DataFrame:
 def spread_picture(table: pd.DataFrame) -> Figure:
     """Means over seeds of `spread_table`, a line for each system."""
     fig, axes = charts.panels(columns=2, width=3.4, height=2.5)
-    means = table.groupby(["system", "spread"])[["jct", "loss"]].mean()
-    wide = table.pivot_table(index="spread", columns="system", values="jct")
-    sooner = wide.index[wide["astraea"] < wide["slurm"]]
+    means = table.pivot_table(["jct", "loss"], "spread", "system")
     for (system, (name, color)), mark in zip(SYSTEMS.items(), ("o-", "s--"), strict=True):
         for ax, column, factor in zip(axes, ("jct", "loss"), (1, 100), strict=True):
-            ax.plot(SPREADS, factor * means[column].loc[system].to_numpy(), mark, color=color, label=name, markersize=4)
+            ax.plot(SPREADS, factor * means[column][system].to_numpy(), mark, color=color, label=name, markersize=4)
     for ax, label in zip(axes, ("Average JCT [s]", "Jobs with loss [%]"), strict=True):
         ax.set(xlabel="Standard deviation of log service", ylabel=label)
         ax.set_ylim(bottom=0)
     charts.title(axes[0], "(a) completion times")
     charts.title(axes[1], "(b) sharing loss")
-    found = f"ASTRAEA has the lower JCT at {f'spreads of {listed(sooner)}' if len(sooner) else 'no spread'}"
-    return charts.legend(fig, columns=2, headline=found)
+    jct, loss = (_where_lower(means[column]) for column in ("jct", "loss"))
+    return charts.legend(fig, columns=2, headline=f"ASTRAEA has the lower JCT at {jct}, the lower loss at {loss}")
+
+
+def _where_lower(means: pd.DataFrame) -> str:
+    """The spreads at which the mean of ASTRAEA is the lower one."""
+    spreads = means.index[means["astraea"] < means["slurm"]]
+    return f"{'a spread' if len(spreads) == 1 else 'spreads'} of {listed(spreads)}" if len(spreads) else "no spread"

@@ -45,7 +45,7 @@ def audited(log: Path, files: tuple[Path, ...], anonymize: bool = False) -> tupl
     observed(everyone, cluster)
     runs = recorded_runs(everyone)
     causes.beside(causes.causes(everyone, runs, cluster, waits(everyone, runs), rules), everyone)
-    job = wish(f"gpus=2,account={trace.tenants[0]},time=1h")
+    job = wish("gpus=2,time=1h")._replace(account=trace.tenants[0])  # which may have a comma
     Queue(queue_of(trace, job, known.cluster or cluster, own, known))
     return trace, " ".join([*said, *doubts])
 

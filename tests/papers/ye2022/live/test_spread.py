@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.text import Text
 
 from papers.ye2022.live import spread
 from papers.ye2022.live.tables import CLUSTER
@@ -28,4 +29,6 @@ def test_equal_jobs_are_over_sooner_one_after_the_other(monkeypatch: pytest.Monk
     assert jct.loc[0.0, "slurm"] < jct.loc[0.0, "astraea"] and jct.loc[1.8, "slurm"] > jct.loc[1.8, "astraea"]
     fig = spread.spread_picture(pd.DataFrame(table))
     assert [len(line.get_xdata()) for line in fig.axes[0].get_lines()] == [2, 2]
+    texts = " ".join(text.get_text() for text in fig.findobj(Text)).replace("\n", " ")
+    assert "ASTRAEA has the lower JCT at a spread of 1.8, the lower loss at" in texts
     plt.close(fig)
