@@ -246,13 +246,6 @@ def log_ticks(axis: Axis, factor: float = 1.0) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def few_ticks(axis: Axis, most: int) -> None:
-    """Leave out ticks evenly until at most so many are in view, for a panel that is too narrow for all."""
-    low, high = sorted(axis.get_view_interval())
-    marks = [float(mark) for mark in axis.get_majorticklocs() if low <= mark <= high]
-    axis.set_major_locator(FixedLocator(marks[:: max(1, -(-len(marks) // most))]))
-
-
 def _short(value: float) -> str:
     """Write a number shortly enough for an axis of many decades: 1,000, 10k, 1M."""
     if value >= 1e6:
@@ -273,10 +266,3 @@ def name_ticks(ax: Axes, column: str, values: Sequence[Any]) -> None:
         for label in ax.get_xticklabels():
             label.set(rotation=35, ha="right", rotation_mode="anchor")
     ax.set_xlabel(f"{word} [{unit}]" if unit else word)
-
-
-def quick(fig: Figure, **places: float) -> Figure:
-    """Place the panels at fixed positions, and return the figure: a layout engine is too slow for a slider."""
-    fig.set_layout_engine(None)
-    fig.subplots_adjust(**{"left": 0.08, "right": 0.98, "bottom": 0.22, "top": 0.88, "wspace": 0.45, **places})
-    return fig

@@ -15,8 +15,9 @@ from astraea.core.result import Result
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.experiments.lease_term import recommended_term
 from astraea.plots import charts
-from astraea.plots.style import OTHERS, log_ticks, look, name_axis, quick, style
+from astraea.plots.style import OTHERS, log_ticks, look, name_axis, style
 from astraea.traces.trace import Trace
+from papers.layout import quick
 
 GREY: Final = "#999999"
 CHOSEN: Final = OTHERS[0]

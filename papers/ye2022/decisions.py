@@ -21,8 +21,9 @@ from astraea.cluster.simulate import simulate
 from astraea.core.arrays import FloatArray
 from astraea.core.units import MINUTE
 from astraea.plots.areas import gantt
-from astraea.plots.style import OTHERS, WIDTH, name_axis, panels, quick, style
+from astraea.plots.style import OTHERS, WIDTH, name_axis, panels, style
 from astraea.traces.trace import Trace
+from papers.layout import quick
 from papers.ye2022.examples import NO_OVERHEADS, ROUND, SIX_GPUS
 
 NONE: Final = ""  # no job: all of the tenant's jobs have got leases at this round already

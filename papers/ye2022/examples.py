@@ -23,8 +23,9 @@ from astraea.core.errors import InputError
 from astraea.core.units import HOUR, MINUTE
 from astraea.plots.areas import gantt
 from astraea.plots.dots import PUBLISHED
-from astraea.plots.style import OTHERS, mark_line, name_axis, panels, quick, style, title
+from astraea.plots.style import OTHERS, mark_line, name_axis, panels, style, title
 from astraea.traces.trace import Trace
+from papers.layout import quick
 
 ROUND: Final = 10 * MINUTE  # one scheduling round, and one lease [s] ([Ye2022] §4.1.2)
 SIX_GPUS: Final = Cluster(nodes=1, gpus_per_node=6)

@@ -14,7 +14,8 @@ from astraea.core.result import Result
 from astraea.core.units import HOUR
 from astraea.plots import charts
 from astraea.plots.dots import SEED
-from astraea.plots.style import OTHERS, REFERENCE, few_ticks, footnote, log_ticks, look, style
+from astraea.plots.style import OTHERS, REFERENCE, footnote, log_ticks, look, style
+from papers.layout import few_ticks
 from papers.ye2022.beside_astraea import against_astraea
 from papers.ye2022.ladder import BEFORE, RUNGS
 from papers.ye2022.released import EXAMPLE, VARIANTS, WALKS, WRITTEN, changed_loss, example

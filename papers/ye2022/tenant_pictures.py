@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from astraea.plots import charts
-from astraea.plots.style import few_ticks, footnote, look, named_line, style
+from astraea.plots.style import footnote, look, named_line, style
+from papers.layout import few_ticks
 from papers.ye2022.beside_astraea import against_astraea
 from papers.ye2022.readings import MEMORIES
 

@@ -61,7 +61,7 @@ def spread_table() -> pd.DataFrame:
 def spread_picture(table: pd.DataFrame) -> Figure:
     """Means over seeds of `spread_table`, a line for each system."""
     fig, axes = charts.panels(columns=2, width=3.4, height=2.5)
-    means = table.pivot_table(["jct", "loss"], "spread", "system")
+    means = {column: table.pivot_table(column, "spread", "system") for column in ("jct", "loss")}
     for (system, (name, color)), mark in zip(SYSTEMS.items(), ("o-", "s--"), strict=True):
         for ax, column, factor in zip(axes, ("jct", "loss"), (1, 100), strict=True):
             ax.plot(SPREADS, factor * means[column][system].to_numpy(), mark, color=color, label=name, markersize=4)
@@ -70,7 +70,7 @@ def spread_picture(table: pd.DataFrame) -> Figure:
         ax.set_ylim(bottom=0)
     charts.title(axes[0], "(a) completion times")
     charts.title(axes[1], "(b) sharing loss")
-    jct, loss = (_where_lower(means[column]) for column in ("jct", "loss"))
+    jct, loss = map(_where_lower, means.values())
     return charts.legend(fig, columns=2, headline=f"ASTRAEA has the lower JCT at {jct}, the lower loss at {loss}")
 
 

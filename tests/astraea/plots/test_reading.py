@@ -1,4 +1,4 @@
-"""Pictures can be read: in grey print, and in narrow panels."""
+"""Pictures can be read: in grey print, and by their hatches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from astraea.plots import charts
-from astraea.plots.style import LOOKS, WORDS, few_ticks, name_axis
+from astraea.plots.style import LOOKS, WORDS
 from papers.ye2022.readings import COMPARED, PAPERS
 
 matplotlib.use("Agg")
@@ -44,14 +44,6 @@ def test_schedulers_differ_in_print_and_units_are_clear() -> None:
 )
 def test_lines_of_a_picture_differ_in_grey(together: tuple[str, ...]) -> None:
     assert len({(str(LOOKS[name].line), LOOKS[name].marker) for name in together}) == len(together)
-
-
-def test_ticks_in_a_narrow_panel_keep_their_numbers() -> None:
-    _, ax = charts.panels()
-    ax.set_xlim(0, 10 * 3600)
-    name_axis(ax.xaxis, "average_jct")
-    few_ticks(ax.xaxis, 3)
-    assert ax.xaxis.get_major_formatter().format_ticks(ax.get_xticks()) == ["0", "4", "8"]
 
 
 def test_what_is_far_below_1_is_hatched() -> None:
