@@ -169,9 +169,7 @@ def test_agnostic_fairness_and_makespan_are_the_aware_ones_with_wrong_speeds(see
     problem = replace(problem, throughput=np.maximum(problem.throughput, 0.5))
     wrong = replace(problem, throughput=np.repeat(problem.throughput[:, :1], 3, axis=1))
     for name in ("ftf", "makespan"):
-        blind, misled = answer(name, problem), answer(f"{name}-het", wrong)
-        close(blind.objective, misled.objective)
-        np.testing.assert_allclose(blind.alone.sum(axis=1), misled.alone.sum(axis=1), atol=1e-5)
+        close(answer(name, problem).objective, answer(f"{name}-het", wrong).objective)  # several allocations may have it
 
 
 def test_two_jobs_that_cannot_both_be_in_time():
