@@ -169,7 +169,7 @@ def test_agnostic_fairness_and_makespan_are_the_aware_ones_with_wrong_speeds(see
     problem = replace(problem, throughput=np.maximum(problem.throughput, 0.5))
     wrong = replace(problem, throughput=np.repeat(problem.throughput[:, :1], 3, axis=1))
     for name in ("ftf", "makespan"):
-        close(answer(name, problem).objective, answer(f"{name}-het", wrong).objective)  # several allocations may have it
+        close(answer(name, problem).objective, answer(f"{name}-het", wrong).objective)  # allocations may differ
 
 
 def test_two_jobs_that_cannot_both_be_in_time():
