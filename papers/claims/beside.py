@@ -8,11 +8,11 @@ from typing import Final
 import pandas as pd
 
 from astraea.core.errors import InputError
-from astraea.plots.frames import Frames, frames
 from papers import ROOT
 from papers.claims.checks import SAME
 from papers.claims.evaluate import LEGEND, MARKS, evaluate, in_full, read_claims
 from papers.claims.notes import with_reasons
+from papers.frames import Frames, frames
 from papers.judging import Verdict
 
 _SHORT: Final = 12

@@ -11,8 +11,8 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from astraea.core.errors import InputError
-from astraea.plots.frames import frames
 from astraea.plots.style import panels
+from papers.frames import frames
 
 matplotlib.use("Agg")
 
