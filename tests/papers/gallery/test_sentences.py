@@ -18,6 +18,7 @@ from papers.ye2022.readings import PAPERS
 
 SENTENCES = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8"))["sentence"]
 SEVEN = ("astraea", "hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs")
+RESULT = r"\d[\d,]*\.\d+(?: (?:%|(?:h|x|times)\b))?|\d[\d,]* (?:%|(?:h|x|times)\b)"
 VENUS = {"trace": "venus", "reading": PAPERS}
 
 
@@ -48,6 +49,20 @@ def test_every_note_finding_and_caption_can_be_filled_in() -> None:
     texts += reasons
     assert not any("{{" in text or "nan" in re.findall(r"\bnan\b", text) for text in texts)
     assert len({(row["id"], row["trace"], row["reading"]) for row in rows}) == len(rows)
+
+
+def test_no_note_writes_a_result_out() -> None:
+    columns = {"load_venus": "load", "gavel08_continuous-single": "jobs_per_hour", "themis19_apps": "f",
+               "gavel09_continuous-multiple": "jobs_per_hour"}  # fmt: skip
+    settings = {f"{x:g}" for name, column in columns.items() for x in filled.table(name)[column].dropna()}
+    settings |= {f"{x:g} %" for x in filled.table("fig14_venus")["nodes_percent"]} | {"0.95", "0.99", "24 h", "6 h"}
+    typed = [
+        f"{row['id']}, {row['trace']}, {row['reading']}: {number}"
+        for row in notes.read_notes().to_dict("records")
+        for number in re.findall(RESULT, re.sub(r"{{.*?}}|{%.*?%}|`.*?`|§[\d.]+", "", row["note"]))
+        if number not in settings
+    ]
+    assert typed == []
 
 
 @pytest.mark.parametrize("entry", EVERY, ids=[entry.id for entry in EVERY])
