@@ -24,7 +24,7 @@ figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=s
 reproduce: $(STAMP) ## check the papers' major claims by their smallest experiments (CLAIM=C1, CLAIM="C1 C2", JOBS=); without CLAIM= list them
 	@$(BIN)/python -m papers reproduce $$CLAIM $${JOBS:+--jobs "$$JOBS"}
 
-check: $(STAMP) ## the answers to a worksheet of the course, docs/course.md (NB=03)
+check: $(STAMP) ## check the answers to a worksheet of the course, docs/course.md (NB=03)
 	@$(BIN)/python -m papers check "$$NB"
 
 test: $(STAMP) ## all tests but the exhaustive ones, then the stored outputs of the notebooks (JOBS=)

@@ -14,7 +14,7 @@ One simulation:
 - `policy`: makes a scheduler from a function, so that you can try your own
 - `Settings`: scheduling interval, overheads, placement, estimates of running times
 - `simulate`: runs a trace on a cluster under a scheduler; the result has jobs, tenants over time and provenance
-- `summary`: the figures of a result by name
+- `summary`: the measures of a result, by name
 
 Many simulations:
 

@@ -1,4 +1,4 @@
-"""Claims of the papers and what came out: a folder for each paper, one way to judge, show and run them all."""
+"""Reproduce four papers: run their systems, make their figures and judge their claims."""
 
 from pathlib import Path
 from typing import Final

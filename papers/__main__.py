@@ -20,10 +20,11 @@ app: Final = click.Group("papers", help=docstring(papers).partition("\n")[0], no
 
 @app.command(cls=args.Command, short_help="make every figure, table and claim")
 @click.option("--trace", metavar="TRACE", help="a workload or a path; both synthetic traces if not given")
-@click.option("--scale", default="paper", metavar="NAME", help="{papers.scales:SCALES}; default paper")
+@click.option("--scale", default="paper", metavar="NAME", help="{papers.scales:SCALES} (default paper)")
 @click.option("--only", metavar="NOTEBOOK", help="run one notebook, such as 04a_fairness")
 @click.option("--shown", is_flag=True, help="put the evaluation on TRACE into figures/, beside the synthetic traces")
-@click.option("--formats", metavar="NAME,...", default="", help="{astraea.plots.files:KNOWN}: of pictures, beside PNG")
+@click.option("--formats", metavar="NAME,...", default="",
+              help="formats of pictures besides PNG: {astraea.plots.files:KNOWN}")  # fmt: skip
 @args.parallel
 def figures(trace: str | None, scale: str, only: str | None, shown: bool, formats: str) -> int:
     """Run the notebooks and collect their figures."""
@@ -35,10 +36,10 @@ def figures(trace: str | None, scale: str, only: str | None, shown: bool, format
     return make_figures(trace=trace, scale=scale, only=only, shown=shown)
 
 
-@app.command(cls=args.Command, short_help="the papers' claims against the figures")
-@args.path("--folder", "DIR", "default figures", default="figures")
+@app.command(cls=args.Command, short_help="compare the papers' claims with the figures")
+@args.path("--folder", "DIR", "folder of the figures (default figures)", default="figures")
 def claims(folder: Path) -> None:
-    """Print what the papers claim, what was measured, and whether it holds."""
+    """Print what the papers claim, what came out here, and whether the claim holds."""
     from papers.claims.evaluate import evaluate
     from papers.claims.notes import with_reasons
     from papers.claims.resampling import with_probability
@@ -49,7 +50,7 @@ def claims(folder: Path) -> None:
 
 @app.command(cls=args.Command, short_help="decide the papers' major claims, one by one")
 @click.argument("names", nargs=-1, metavar="[CLAIM]...")
-@click.option("--json", "for_program", is_flag=True, help="for a program")
+@click.option("--json", "for_program", is_flag=True, help="print JSON")
 @args.parallel
 def reproduce(names: tuple[str, ...], for_program: bool) -> int:
     """Run the smallest experiment that decides a claim, C1 to C8; list the claims if none is named.
@@ -77,7 +78,7 @@ def reproduce(names: tuple[str, ...], for_program: bool) -> int:
 @app.command(cls=args.Command, short_help="check a worksheet of the course")
 @click.argument("name", metavar="NB")
 def check(name: str) -> int:
-    """Check the answers in notebooks/mine/NB..., which is made first if it is not there.
+    """Check the answers in the worksheet notebooks/mine/NB...; make it first if it is missing.
 
     The exit code is 0 if every exercise is right, and 1 if one is not.
     """

@@ -25,16 +25,16 @@ def _list(context: click.Context, option: click.Parameter, wanted: bool) -> None
     "folder", type=click.Path(path_type=Path), metavar="DIR",
     help="reference results: WORKLOAD.input.csv.gz and WORKLOAD_nNODES_RUN.csv.gz, gavel/summary.csv",
 )
-@click.argument("names", nargs=-1, metavar="[NAME]...", help="all that DIR has results for if none")
-@click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="names them")
-@args.path("--table", "FILE.csv", "write the tables there and beside it")
-@args.path("--figures", "DIR", "draw the fairness of jobs, theirs and ours, there")
+@click.argument("names", nargs=-1, metavar="[NAME]...", help="comparisons (default: all for which DIR has results)")
+@click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="list the comparisons")
+@args.path("--table", "FILE.csv", "write the first table to this file, and the others beside it")
+@args.path("--figures", "DIR", "folder for pictures of the fairness of jobs, theirs and ours")
 @args.parallel
 def verify(folder: Path, names: tuple[str, ...], table: Path | None, figures: Path | None) -> int:
     """Simulate what the authors' own programs simulated and compare.
 
-    The exit code is 1 if a job of ASTRAEA's released simulator does not end alike. Averages of Gavel's simulator need
-    not agree, because optima are seldom unique; those that do not are named.
+    The exit code is 1 if a job ends at another time than in ASTRAEA's released simulator. Averages of Gavel's simulator
+    need not agree, because optima are seldom unique; those that differ are named.
     """
     for name in names:
         if name not in COMPARISONS:

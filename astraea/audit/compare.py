@@ -1,4 +1,4 @@
-"""Changes since the last audit: waits, GPU-time owed and got, utilization and causes, by tenant."""
+"""Changes since the last audit: waits, GPU-time owed and attained, utilization and causes, by tenant."""
 
 from __future__ import annotations
 

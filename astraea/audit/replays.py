@@ -1,4 +1,4 @@
-"""Replays of a log in whole seconds: several, each with other fractions of seconds, because the true ones are unknown.
+"""Replays of a log in whole seconds: several, with different fractions of seconds, because the true ones are unknown.
 
 One job that starts in another order moves all later jobs. Two replays that differ in nothing else therefore agree on
 the order of about 90 % of the starts, and their waits differ by up to a tenth. Their median start keeps what most of

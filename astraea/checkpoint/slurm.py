@@ -1,4 +1,4 @@
-"""The own job in Slurm: the folder of its saves, the end of its time, and its requeues."""
+"""The running job in Slurm: the folder of its saves, the end of its time, and its requeues."""
 
 from __future__ import annotations
 

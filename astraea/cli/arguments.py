@@ -123,7 +123,8 @@ reading = together(
                  help="field that names the tenant, for slurm: {astraea.traces.readers.slurm_files:TENANTS}; "
                  "for swf: {astraea.traces.readers.swf:TENANTS}"),
     click.option("--columns", type=lambda text: named_columns(text), metavar="OURS=THEIRS,...",
-                 help="columns of a CSV file, {astraea.traces.readers.tiresias_csv:NAMES}; for sacct -n, its --format"),
+                 help="for a CSV file, pairs such as demand=gpus; OURS is {astraea.traces.readers.tiresias_csv:NAMES}; "
+                 "for the output of sacct -n, the value of its --format"),
     click.option("--resource", default="gres/gpu", metavar="TRES", help="resource of a Slurm log: cpu, gres/gpu:a100"),
     click.option("--strict", is_flag=True, help="stop at a row that cannot be read instead of excluding it"),
 )  # fmt: skip
@@ -157,17 +158,18 @@ def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
                      help="see: astraea policies (default astraea)"
                      + ("" if several else f"; {OBSERVED}: what the log recorded")),
         click.option("--nodes", type=listed(whole_number, several), metavar=f"N{more}", callback=_nodes,
-                     help="machines (default: as in its evaluation, for {astraea.traces.named:NODES})"),
-        click.option("--gpus-per-node", type=whole_number, default="8", metavar="N", help="GPUs of each (default 8)"),
+                     help="number of machines (default, for {astraea.traces.named:NODES}: as in their evaluation)"),
+        click.option("--gpus-per-node", type=whole_number, default="8", metavar="N",
+                     help="GPUs per machine (default 8)"),
         click.option("--param", type=lambda text: parameter(text, several), multiple=True, metavar=f"NAME=VALUE{more}",
-                     help="of the policy or the simulation (see: astraea policies); may be repeated"),
+                     help="parameter of the policy or the simulation (see: astraea policies); may be repeated"),
         click.option("--estimator", metavar="NAME",
                      help="source of running times for a policy that needs them: "
                      "{astraea.estimation.estimates:ESTIMATORS} (default oracle)"),
         click.option("--estimate-error", type=value, metavar="X", help="error of the estimator noisy; 0.5 is 50 %"),
         click.option(seed, "seeds", type=first_seeds if several else listed(whole_number, False), metavar="N",
                      default="1" if several else "0",
-                     help="seeds 0 to N-1 (default 1)" if several else "for a synthetic trace, placement and noise"),
+                     help="seeds 0 to N-1 (default 1)" if several else "seed of trace, placement and noise"),
     )  # fmt: skip
 
 
@@ -192,7 +194,7 @@ def parallel(handler: Handler) -> Handler:
 
     return together(
         click.option("--jobs", type=whole_number, metavar="N", help="number of processes (default: number of cores)"),
-        click.option("--backend", default="loky", metavar="NAME", help="loky (default), on this machine, or dask"),
+        click.option("--backend", default="loky", metavar="NAME", help="loky, on this machine (default), or dask"),
         click.option("--scheduler", metavar="ADDRESS", help="address of the Dask cluster, tcp://host:port"),
     )(placed)
 

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 @args.path("--scontrol", "FILE", "output of scontrol show nodes, or show partition; may be repeated", multiple=True)
 @args.path("--sacctmgr", "FILE", "output of sacctmgr dump, or show qos -P; may be repeated", multiple=True)
 @click.option("--node-class", multiple=True, metavar="NAME=NODES:GPUS[:FEATURE,...]",
-              help="nodes with GPUs of type NAME, if no such file lists them; may be repeated")  # fmt: skip
+              help="nodes with GPUs of type NAME, if none of these files lists them; may be repeated")  # fmt: skip
 @click.option("--nodes", type=args.whole_number, metavar="N",
               help="number of machines (default: as many as the log shows in use)")  # fmt: skip
 @click.option("--gpus-per-node", type=args.whole_number, metavar="N",
-              help="GPUs per machine (default: as the log shows without --nodes, 8 with it)")  # fmt: skip
+              help="GPUs per machine (default: 8 with --nodes, otherwise as the log shows)")  # fmt: skip
 @click.option("--scheduler", default="slurm", metavar="NAME", help="scheduler of the cluster (see: astraea policies)")
 @click.option("--param", type=lambda text: args.parameter(text, False), multiple=True, metavar="NAME=VALUE",
               help="parameter of that scheduler; may be repeated")  # fmt: skip
@@ -129,8 +129,8 @@ def _with_shares(trace: Trace, site: Site, otherwise: str) -> tuple[Trace, str]:
 @click.command("wait", cls=args.Command, short_help="forecast when a job would start if it were submitted now")
 @click.argument("job", metavar="JOB")
 @args.path("--jobs", "FILE", "output of squeue --json --states=all; by default Slurm is asked")
-@args.path("--nodes", "FILE", "output of scontrol show nodes --json, on Slurm 22.05 of sinfo --json")
-@args.path("--history", "FILE", "sacct -P log of earlier jobs; if Slurm is asked, default the last week")
+@args.path("--nodes", "FILE", "output of scontrol show nodes --json (on Slurm 22.05: sinfo --json)")
+@args.path("--history", "FILE", "sacct -P log of earlier jobs (default, if Slurm is asked: the last week)")
 @click.option("--param", type=lambda text: args.parameter(text, False), multiple=True, metavar="NAME=VALUE",
               help="parameter of the policy slurm; may be repeated")  # fmt: skip
 def wait(job: str, jobs: Path | None, nodes: Path | None, history: Path | None, param: args.Values) -> None:

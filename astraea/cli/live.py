@@ -53,7 +53,7 @@ def live(context: click.Context, config: Path | None, dry_run: bool) -> None:
 def check_(config: Path | None) -> int:
     """Check that Slurm's settings, the partition and this user's rights are what the coordinator needs.
 
-    Each gets a line: ok, warning or missing. The exit code is 1 if something is missing.
+    Each of them gets a line: ok, warning or missing. The exit code is 1 if something is missing.
     """
     from astraea.live.check import MISSING, check
 

@@ -32,7 +32,7 @@ class Settings:
     list_removal_flaw : bool
         If true, some leases last a round longer, as in the simulator that ASTRAEA's authors released.
     whole_rounds : bool
-        If true, fairness and slowdown of jobs are computed as there, in whole rounds (`tables.in_whole_rounds`).
+        If true, fairness and slowdown of jobs count whole rounds, as in that simulator (`tables.in_whole_rounds`).
     """
 
     interval: float = 10.0

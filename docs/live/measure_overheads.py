@@ -2,13 +2,13 @@
 
 The script may be any that trains with `checkpointed`. Several times, it is started, gets the notice, is stopped with
 SIGTERM `--notice` seconds later, and is started again. Its saves go to a temporary folder in `--folder`.
-All times are seconds of the clock, from processes that are started and stopped as on a cluster:
+All times are wall-clock seconds, from processes that are started and stopped as on a cluster:
 
     cold_start  from the start of Python to the first step, without the restore, plus the extra time that the first
                 step takes
     restore     reading the state
     save        from the end of the step in which the signal came until training continues
-    lost        from the last save to the end of the process, which the next lease repeats; and further saves.
+    lost        from the last save to the end of the process: work that the next lease repeats, and further saves
 
 `checkpoint_overhead` is the median of `save`; `restart_overhead` is the median of the sum of the other three.
 `astraea lease-term --overheads measured.json` simulates with both.
@@ -158,7 +158,7 @@ def parts(events: list[dict[str, Any]], began: float, told: float, over: float) 
 
 
 def measure(command: list[str], folder: Path, repeats: int, notice: float) -> dict[str, Any]:
-    """Measure a training script in `repeats` leases after a first one; `RuntimeError` if it cannot be."""
+    """Measure a training script in `repeats` leases after a first one; `RuntimeError` if this fails."""
     with tempfile.TemporaryDirectory(dir=folder, prefix="overheads-") as name:
         first, *leases = [lease(command, Path(name), notice) for _ in range(repeats + 1)]
     saves = [one["save"] for one in leases if one["save"] is not None]

@@ -1,1 +1,1 @@
-"""The other Astraea [Wang2023]: tenants that sell what they do not use, at posted prices."""
+"""The other Astraea [Wang2023]: a market where tenants sell idle resources at posted prices."""

@@ -45,7 +45,7 @@ from astraea.core.compilation import inlined
 class Parameters(NamedTuple):
     """Parameters of AlloX.
 
-    alpha : part of the tenants with waiting jobs that is eligible, those with the least progress; at least one
+    alpha : share of the tenants with waiting jobs that are eligible: those with the least progress, at least one
     """
 
     alpha: float = 0.3

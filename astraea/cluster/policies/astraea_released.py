@@ -62,7 +62,7 @@ class Parameters(NamedTuple):
 
     lease_term : s, length of a lease
     job_order : order of the jobs within a tenant
-    delay_threshold : s, a new job may take GPUs of its tenant's jobs less than this into a later lease; 0 for off
+    delay_threshold : s, a new job may take GPUs of its tenant's jobs so long after a later lease began; 0 for off
     """
 
     lease_term: float = 900.0

@@ -1,4 +1,4 @@
-"""FIFO: one queue for the whole cluster, head of line blocks, no preemption ([Ye2022] §3.2)."""
+"""FIFO: one queue for the whole cluster, the first job blocks the others, no preemption ([Ye2022] §3.2)."""
 
 from __future__ import annotations
 

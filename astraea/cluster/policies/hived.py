@@ -1,4 +1,4 @@
-"""HiveD: guaranteed jobs in the cells of their tenant, spot jobs beyond (Zhao et al., OSDI 2020; [Ye2022] §6.1.5).
+"""HiveD: guaranteed jobs in their tenant's cells, spot jobs on other GPUs (Zhao et al., OSDI 2020; [Ye2022] §6.1.5).
 
 A job that fits into the free cells of its tenant is guaranteed: it gets whole nodes. For the rest it gets a cell of the
 next power of two, split off the smallest free cell that is large enough. It keeps them to its end, so it needs no

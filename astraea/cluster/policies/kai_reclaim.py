@@ -1,4 +1,4 @@
-"""KAI's reclaim: the jobs that may claim GPUs that queues hold beyond their due, and the jobs evicted for them.
+"""KAI's reclaim: the jobs that may claim GPUs that queues hold beyond their fair share, and the jobs evicted for them.
 
 Victims are found one by one in KAI's order, until there are enough.
 

@@ -1,4 +1,4 @@
-"""State of Slurm's backfill scheduler: free GPUs, the expected return of others, and nodes reserved for jobs.
+"""State of Slurm's backfill scheduler: free GPUs, the expected release of the others, and nodes reserved for jobs.
 
 From https://slurm.schedmd.com/sched_config.html and the SchedulerParameters of https://slurm.schedmd.com/slurm.conf.html:
 

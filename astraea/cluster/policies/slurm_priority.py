@@ -36,7 +36,7 @@ class Parameters(NamedTuple):
     max_age : s, time waited at which the age factor is 1 (PriorityMaxAge)
     weight_jobsize : PriorityWeightJobSize
     favor_small : the size factor favours small jobs (PriorityFavorSmall)
-    backfill : jobs that reserve nodes: all that cannot start, the first one, or none, and then no job overtakes it
+    backfill : jobs that reserve nodes: all that cannot start, only the first, or none (no job overtakes it)
     bf_resolution : s, backfill rounds times down to multiples of this
     bf_window : s, time ahead that backfill plans
     bf_max_job_test : most jobs that backfill tries in one pass

@@ -72,7 +72,7 @@ function fate(side) {
   if (begun.length === 0) return `It has waited for ${hours(now - job.submitted)}.`;
   const [start, end] = begun[begun.length - 1];
   const pauses = begun.length - 1, stops = pauses ? ` and was stopped ${pauses === 1 ? "once" : `${pauses} times`}` : "";
-  if (end > now) return `It runs, since ${clock(start)}. It has waited for ${hours(waited)}${stops}.`;
+  if (end > now) return `It has been running since ${clock(start)}. It has waited for ${hours(waited)}${stops}.`;
   if (runs.length > begun.length || !run(side).done[state.job]) return `It was stopped at ${clock(end)} and waits for its next turn. ` +
     `It has waited for ${hours(waited)}.`;
   return `It ended at ${clock(end)}, ${hours(end - job.submitted)} after it was submitted. It waited for ${hours(waits(job, begun, end))}${stops}.`;

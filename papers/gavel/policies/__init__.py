@@ -1,7 +1,7 @@
 """Gavel's policies, and those that it is compared with ([Narayanan2020] §4, Table 1).
 
 Names end in ``-het`` where a policy knows how fast each job is on each accelerator type, and in ``-ss`` where jobs may
-share GPUs; what decides is what each policy declares.
+share GPUs. The name has no effect; only what a policy declares has.
 """
 
 from __future__ import annotations
