@@ -48,6 +48,8 @@ def against_astraea(table: pd.DataFrame, what: str) -> Figure:
         ax.set_yticklabels([])
     several = table["seed"].max() > table["seed"].min()
     footnote(fig, "Left of 0 is better than ASTRAEA." + " Small dots are seeds." * bool(several))
-    losses = table.groupby("scheduler")["sharing_loss"].mean()
-    fewer = f"{(losses < losses['astraea']).sum()} of {len(losses) - 1}"
-    return charts.legend(fig, headline=f"{fewer} {what} leave fewer jobs short than ASTRAEA")
+    losses = table.groupby("scheduler")["sharing_loss"].mean().round(4)  # as it is printed: level is not fewer
+    fewer = (losses < losses["astraea"]).sum()
+    leave = "leaves" if fewer == 1 else "leave"
+    said = f"{fewer} of {len(losses) - 1} {what} {leave} fewer jobs short than ASTRAEA"
+    return charts.legend(fig, headline=said)

@@ -82,8 +82,8 @@ def errors(density: pd.DataFrame, jobs: int) -> Figure:
             charts.title(ax, name)
         fig.colorbar(drawn, ax=fig.axes, label="Jobs per cell [%]", extend="max", shrink=0.8, format="%g")
     near = density[(density["estimate"] / density["truth"]).between(0.5, 2.0)].groupby("estimator")["share"].sum()
-    said = ", ".join(f"{name} {100 * near.get(name, 0.0):.0f} %" for name in names)
-    return charts.legend(fig, headline=f"Within a factor of two: {said}")
+    said = ", ".join(f"{100 * near.get(name, 0.0):.0f} % ({name})" for name in names)
+    return charts.legend(fig, headline=f"Estimates within a factor of two: {said}")
 
 
 def honesty(curve: pd.DataFrame, age: pd.DataFrame, span: float) -> Figure:

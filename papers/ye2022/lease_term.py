@@ -112,7 +112,7 @@ def sensitivity(excess: pd.DataFrame, note: str) -> Figure:
         with style():
             ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     charts.footnote(fig, f"ASTRAEA from the papers, as in Fig 9. {note}")
-    best = excess.loc[excess.groupby("what")["excess"].idxmin(), "lease_term"] / 60
+    best = excess.pivot_table("excess", "lease_term", "what").idxmin() / 60
     return charts.legend(fig, headline=f"The lease term of the lowest JCT is {term_range(best)}", axes=[])
 
 

@@ -90,7 +90,8 @@ def options(paid: pd.DataFrame) -> Figure:
     losses = 100 * paid.groupby("variant")["sharing_loss"].mean()
     changes = losses - losses[WRITTEN]
     most = changes.abs().idxmax()
-    return charts.legend(fig, columns=2, headline=f"Sharing loss changes most by {most}: {changes[most]:+.1f} points")
+    said = f"Largest effect on sharing loss: {most}, {changes[most]:+.1f} points"
+    return charts.legend(fig, columns=2, headline=said)
 
 
 def neighbour(alone: pd.DataFrame, together: pd.DataFrame) -> Figure:

@@ -112,8 +112,8 @@ def burst(curves: pd.DataFrame) -> Figure:
             charts.title(ax, f"({'abcd'[2 * row + k]}) {('memories of ASTRAEA', 'other schedulers')[row]}")
         _named(axes[2 * row + 1], names)
     lacking = curves.groupby(["scheduler", "time"])["lacking"].mean().groupby("scheduler").max().sort_values() * 100
-    ends = [f"{lacking.iloc[k]:.0f} % of it ({look(str(lacking.index[k])).label})" for k in (0, -1)]
-    return charts.legend(fig, headline=f"While a burst runs, the others lack at most {' to '.join(ends)}", axes=[])
+    ends = [f"{lacking.iloc[k]:.0f} % ({look(str(lacking.index[k])).label})" for k in (0, -1)]
+    return charts.legend(fig, headline=f"The others lack at most {' to '.join(ends)} of the burst's GPU-time", axes=[])
 
 
 def _named(ax: Axes, names: list[str]) -> None:

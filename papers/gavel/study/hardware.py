@@ -74,7 +74,7 @@ def steps(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     ends = [way.groupby("policy")["average_jct"].agg(end) for end in ("first", "last")]
     theirs = pd.Series({policy: jct[policy, "their simulator"] for policy in ends[0].index})
     off = [100 * (end / theirs - 1).abs().median() for end in ends]
-    headline = f"The steps take our JCT from {off[0]:.0f} % to {off[1]:.0f} % off their simulator"
+    headline = f"Our JCT is {off[0]:.0f} % off their simulator's before the steps, {off[1]:.0f} % after them"
     return charts.legend(fig, headline=headline)
 
 

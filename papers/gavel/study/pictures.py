@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from astraea.core.units import HOUR
+from astraea.core.wording import listed
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import BEHIND, look, name_axis
@@ -79,8 +80,8 @@ def averages(table: pd.DataFrame, *, height: float = 2.8) -> Figure:
     ends = " to ".join(f"{x:+.0f}" for x in sorted({most.min(), most.max()}))
     charts.title(axes[1], f"(b) against “{look(base).label}”", "same seed")
     one_seed(fig, table)
-    compared = {"ideal": "Rounds against an ideal execution", "oracle": "Estimated pairs against measured ones"}[base]
-    return charts.legend(fig, columns=2, headline=f"{compared}: JCT at most {ends} %")
+    compared = {"ideal": "Against an ideal execution, rounds", "oracle": "Against measured pairs, estimated ones"}[base]
+    return charts.legend(fig, columns=2, headline=f"{compared} change JCT by at most {ends} %")
 
 
 def one_seed(fig: Figure, table: pd.DataFrame) -> None:
@@ -208,12 +209,11 @@ def placement(mixed: pd.DataFrame) -> Figure:
         top = hours[hours["jobs_per_hour"] == hours["jobs_per_hour"].max()].groupby("told")[column].mean()
         times = top[TOLD["blind"]] / top[TOLD["aware"]]
         charts.title(ax, text, f"{times:.2g} times as long if placement is unknown")
-    low, high = hours["jobs_per_hour"].min(), hours["jobs_per_hour"].max()
+    rates = list(dict.fromkeys((hours["jobs_per_hour"].min(), hours["jobs_per_hour"].max())))
     jct = hours.groupby(["told", "jobs_per_hour"])["gang_jct"].mean()
-    times = [f"{jct[TOLD['blind'], at] / jct[TOLD['aware'], at]:.2g}" for at in (low, high)]
-    rates = f"at {low:g} and {high:g} jobs/h"
+    times = [f"{jct[TOLD['blind'], at] / jct[TOLD['aware'], at]:.2g}" for at in rates]
     one_seed(fig, mixed)
-    headline = f"Placement unknown: gangs take {' and '.join(times)} times as long {rates}"
+    headline = f"Placement unknown: gangs take {' and '.join(times)} times as long at {listed(rates)} jobs/h"
     return charts.legend(fig, columns=3, headline=headline)
 
 

@@ -14,7 +14,6 @@ from matplotlib.ticker import NullLocator
 
 from astraea.core.units import DAY
 from astraea.plots import charts
-from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import BEHIND, REFERENCE, log_ticks, look, ordered, style
 from papers.market.workload import HERE, READINGS, SECTION
 
@@ -38,8 +37,7 @@ def idle_and_full(hourly: pd.DataFrame, tenants: Sequence[str]) -> Figure:
             ax.axvspan(day * DAY, (day + 1) * DAY, color="#F2F2F2", linewidth=0, zorder=0)
     wide = lines.pivot_table(index="time", columns="tenant", values="utilization")
     apart = 100 * float((wide.max(axis=1) - wide.min(axis=1) > 0.5).mean())
-    charts.legend(fig, headline=f"One tenant uses over 50 points more than the other in {apart:.0f} % of the hours")
-    return fig
+    return charts.legend(fig, headline=f"One tenant uses over 50 points more than the other in {apart:.0f} % of hours")
 
 
 def prices(steps: pd.DataFrame) -> Figure:
@@ -84,9 +82,9 @@ def relative_revenue(frame: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) 
                 ax.text(places.index(value) + shift, 0.98, "loses", rotation=90, fontsize=7, va="top",
                         ha="center", color=here.color, transform=ax.get_xaxis_transform())  # fmt: skip
             if name in paper:
-                mark = PUBLISHED | {"markeredgecolor": here.color, "label": None}
+                mark = charts.PUBLISHED | {"markeredgecolor": here.color, "label": None}
                 ax.plot(places.index("all") + shift, paper[name], **mark)
-                ax.plot([], [], **PUBLISHED)
+                ax.plot([], [], **charts.PUBLISHED)
         ax.set_yscale("log")
         ax.set_ylim(0.3, 20)
         ax.axhline(1, **REFERENCE)
@@ -129,9 +127,9 @@ def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) 
         ax.set_xlabel(varied.capitalize())
         charts.title(ax, f"{utility} utility, {reading}", said)
     earned = table[table["reading"] == HERE].groupby("scheduler")["revenue"].sum()
-    below = [look(name).label for name in ordered(earned.index) if name != OURS and earned[name] > earned[OURS]]
+    below = [look(name).label for name in ordered(earned.index) if earned[name] > earned[OURS]]
     said = f"{' and '.join(below)} earn more than Astraea" if below else "Astraea earns more than every rival"
-    return charts.legend(fig, headline=f"{said}, {HERE}")
+    return charts.legend(fig, headline=f"In total, {said}, {HERE}")
 
 
 def near_optimum(table: pd.DataFrame, by: str, bound: float) -> Figure:
@@ -140,9 +138,10 @@ def near_optimum(table: pd.DataFrame, by: str, bound: float) -> Figure:
     `by` is "servers", of Astraea alone, or "scheduler", of all numbers of servers.
     """
     fig, axes = charts.panels(columns=2, width=3.5, height=2.8)
-    shown = table if by == "scheduler" else table[table["scheduler"] == OURS]
+    shown = table
     if by == "servers":
-        shown = shown.sort_values(["servers", "jobs"]).assign(servers=lambda d: d["servers"].map("{} servers".format))
+        shown = table[table["scheduler"] == OURS].sort_values(["servers", "jobs"])
+        shown = shown.assign(servers=shown["servers"].map("{} servers".format))
     for ax, reading in zip(axes, READINGS, strict=True):
         part = shown.assign(ratio=shown["ratio"].where(shown["reading"] == reading))  # the same classes in both
         charts.dodged(part, "jobs", "ratio", by=by, ax=ax)
@@ -156,7 +155,11 @@ def near_optimum(table: pd.DataFrame, by: str, bound: float) -> Figure:
         charts.footnote(fig, f"Optima {SECTION} with {' or '.join(absent)} take too long and are not computed.")
     ours = table[table["scheduler"] == OURS].groupby(["reading", "jobs", "servers"])["ratio"].mean().groupby("reading")
     said = ", ".join(f"{ours.min()[name]:.2f} to {ours.max()[name]:.2f} {name}" for name in READINGS)
-    return charts.legend(fig, headline=f"Part of the optimum that Astraea earns: {said}")
+    if by == "servers":
+        return charts.legend(fig, headline=f"Part of the optimum that Astraea earns: {said}")
+    means = table.pivot_table("ratio", "scheduler", "reading")
+    said = ", ".join(f"{look(means[name].idxmax()).label} {name} ({means[name].max():.2f})" for name in READINGS)
+    return charts.legend(fig, headline=f"Nearest to the optimum on average: {said}")
 
 
 def fairness(table: pd.DataFrame) -> Figure:
@@ -242,8 +245,7 @@ def running_time(table: pd.DataFrame, varied: str, bound: float) -> Figure:
     decade = 10 ** np.floor(np.log10(top))
     step = decade if top > 3 * decade else decade / 2
     marks = [k * step for k in range(int(top / step) + 2)]
-    unit, name = (1, "s") if top >= 1 else (1000, "ms")
-    axes[0].set_yticks(marks, [f"{unit * mark:.3g} {name}" for mark in marks])
+    axes[0].set_yticks(marks, [f"{mark:.3g} s" if top >= 1 else f"{1000 * mark:.3g} ms" for mark in marks])
     axes[1].set_yscale("log")
     axes[1].set_ylim(1e-5, 10)
     axes[1].set_yticks(list(TIMES), list(TIMES.values()))
@@ -262,11 +264,12 @@ def wrong_prices(table: pd.DataFrame) -> Figure:
     change = table.join(base, on=["load", "trial"])
     change["change"] = (change["revenue"] - change["base"]) / 1000
     fig, axes = charts.panels(columns=table["load"].nunique(), width=3.5, height=2.5)
-    color = look(OURS).color
+    color, most = look(OURS).color, []
     for ax, (load, part) in zip(np.atleast_1d(axes), change.groupby("load", sort=False), strict=True):
         for _, trial in part.groupby("trial"):
             ax.plot(trial["percent"], trial["change"], ".-", color=color, linewidth=0.7, markersize=4, alpha=0.5)
         means = part.groupby("percent")["change"].mean()
+        most.append(f"{max(means, key=abs):+.3g} at {load} load")
         ax.plot(means.index, means, "o-", color=color, linewidth=2.4)
         ax.axhline(0, color="#222222", linewidth=0.8)
         ax.set_xticks(means.index)
@@ -274,9 +277,7 @@ def wrong_prices(table: pd.DataFrame) -> Figure:
         revenue = part.groupby("percent")["revenue"].mean()
         sign = ", all losses" if (revenue < 0).all() else ""
         charts.title(ax, f"{load} load", f"total {factor_text(revenue[100])} thousand at 100 %{sign}")
-    of = change.groupby("percent")["change"].mean()
-    said = ", ".join(f"{of[at]:+.3g} at {at:g} %" for at in (of.index[0], of.index[-1]))
-    return charts.legend(fig, headline=f"Revenue against the estimated price, thousands: {said}")
+    return charts.legend(fig, headline=f"A wrong estimate changes revenue most by {', '.join(most)}, in thousands")
 
 
 def admission(table: pd.DataFrame) -> Figure:
@@ -296,4 +297,4 @@ def admission(table: pd.DataFrame) -> Figure:
         right.hist(mine.loc[~pays, "ideal"], bins=np.linspace(0, top, 26), color="#888888")
         right.set(xlabel="Ideal revenue", ylabel="Jobs")
         charts.title(right, f"{reading}: {(~pays).sum():,} in tenants' shares")
-    return charts.legend(fig, headline=f"Jobs on idle resources worth what they cost: {', '.join(said)}")
+    return charts.legend(fig, headline=f"Jobs on idle resources that are worth their cost: {', '.join(said)}")

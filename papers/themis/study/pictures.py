@@ -123,8 +123,8 @@ def comparison(apps: pd.DataFrame, summary: pd.DataFrame, bound: float) -> Figur
         ax.set_yticklabels([])
     means = summary.groupby("scheduler")[["max_rho", "relative_gpu_time"]].mean()
     best = means.sort_values("max_rho").iloc[0]
-    cost = f"for {100 * best['relative_gpu_time'] - 100:.0f} % more GPU-time than at best"
-    headline = f"{look(str(best.name)).label} has the lowest worst ρ, {best['max_rho']:.2f}, {cost}"
+    cost = f"at {100 * best['relative_gpu_time'] - 100:.0f} % more GPU-time than the work needs"
+    headline = f"The worst app is best off under {look(str(best.name)).label}, ρ = {best['max_rho']:.2f}, {cost}"
     return charts.legend(fig, headline=headline)
 
 
@@ -200,8 +200,8 @@ def variants(table: pd.DataFrame, bound: float) -> Figure:
         charts.named_line(ax, bound, f"paper: {bound:g}", vertical=False)
         charts.title(ax, f"contention {load:g}")
     plain = table[table["variant"] == "as it is"].groupby(["contention", "f"])["max_rho"].mean()
-    best = [f"{plain[load].idxmin():g} at contention {load:g}" for load in loads]
-    return charts.legend(fig, headline=f"The worst app is best off with f = {' and '.join(best)}")
+    best = [f"f = {plain[load].idxmin():g} at contention {load:g}" for load in loads]
+    return charts.legend(fig, headline=f"The worst app is best off with {' and '.join(best)}")
 
 
 def lies(table: pd.DataFrame) -> Figure:
