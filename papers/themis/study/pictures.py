@@ -124,7 +124,8 @@ def comparison(apps: pd.DataFrame, summary: pd.DataFrame, bound: float) -> Figur
     means = summary.groupby("scheduler")[["max_rho", "relative_gpu_time"]].mean()
     best = means.sort_values("max_rho").iloc[0]
     cost = f"at {100 * best['relative_gpu_time'] - 100:.0f} % more GPU-time than the work needs"
-    headline = f"The worst app is best off under {look(str(best.name)).label} (ρ\u00a0=\u00a0{best['max_rho']:.2f}), {cost}"
+    best_off = f"{look(str(best.name)).label} (ρ\u00a0=\u00a0{best['max_rho']:.2f})"
+    headline = f"The worst app is best off under {best_off}, {cost}"
     return charts.legend(fig, headline=headline)
 
 
