@@ -30,7 +30,7 @@ def test_the_course_tells_the_points_of_each_worksheet() -> None:
         graded = [cell.metadata.get("nbgrader", {}) for cell in nbformat.read(source, as_version=4).cells]
         points.append(sum(about.get("points", 0) for about in graded))
     assert f"| points | {' | '.join(map(str, points))} |" in COURSE
-    assert f"seven worksheets together have {sum(points)}." in COURSE
+    assert f"seven worksheets have {sum(points)} points in total." in COURSE
     assert all(f"`NB={source.stem.partition('_')[0]}`" in COURSE for source in SHEETS)
 
 
