@@ -41,7 +41,7 @@ test-torch: build/torch/.stamp ## tests of checkpoints with PyTorch and torchdat
 build/torch/.stamp: $(STAMP)
 	@$(BIN)/python -m venv --clear --without-pip build/torch
 	@$(BIN)/python -m pip --python build/torch/bin/python install --quiet torch==2.13.0 torchdata==0.11.0
-	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	@$(BIN)/python -c 'import os, sysconfig; print(sysconfig.get_path("purelib"), os.getcwd(), sep="\n")' \
 	    > "$$(build/torch/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/project.pth"
 	@touch $@
 

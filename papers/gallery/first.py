@@ -54,8 +54,9 @@ def _headline(made: Made) -> list[str]:
     papers = ", ".join(f"[{paper.title}]({paper.key}.md)" for paper in PAPERS)
     about = (
         f"Independent reproductions of four papers on fair GPU scheduling, {papers}: every figure, a verdict on every "
-        f"statement, and the reasons that we found where one fails. {summary(made.claims)} All figures are in "
-        f"[the map](#map). [A day of Venus]({made.path_to('docs/site/replay/index.html')}) under two "
+        f"statement, and the reasons that we found where one fails. {summary(made.claims)} "
+        "[The verdicts](#how-many-statements-hold) are explained below, and all figures are in [the map](#map). "
+        f"[A day of Venus]({made.path_to('docs/site/replay/index.html')}) under two "
         "schedulers opens in a browser from a copy of the repository."
     )
     lines = [about, "", *headline.table(made.folder), "", note, "", thumbnail(picture, text, 800), ""]

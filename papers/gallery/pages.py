@@ -165,8 +165,8 @@ def _more(made: Made) -> dict[str, list[str]]:
     rules = f"[papers/rules.py]({made.path_to('papers/rules.py')}) and in the folder of each paper"
     # the last finding makes sure of it from the tables
     exceptions = (
-        " Of the statistics one is met in direction only. A check is not decided if a scheduler that it names cannot "
-        "run: AlloX needs earlier jobs, and ITP has none."
+        " Of the statistics one is met in direction only. A check is not decided, and has no verdict, if a scheduler "
+        "that it names cannot run: AlloX needs earlier jobs, and ITP has none."
     )
     return {
         "rules": [
