@@ -79,7 +79,7 @@ def how_sure(claims: pd.DataFrame) -> str:
         f"A resample draws with replacement from the {kinds}.",
         f"With only {rare}, the same verdict may come by chance." if rare else "",
         _shown(claims),
-        f"Of the verdicts shown, {len(others)} cannot be resampled: {listed(whys, ', and ')}." if whys else "",
+        f"{len(others)} of the verdicts shown cannot be resampled: {listed(whys, ', and ')}." if whys else "",
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
