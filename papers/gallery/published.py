@@ -204,7 +204,7 @@ def in_words(tables: Sequence[Path]) -> str:
         reading = f" in the reading *{row['reading']}*" if row["reading"] in READINGS else ""
         said = f"*{row['label']}* is {row['measured']} here{reading}, and {row['paper']} in the paper."
         farthest = f" The farthest is in {row['of']}{row['heading']}: {said}"
-    each = " (each reading counts), " if frame["reading"].isin(READINGS).any() else ", "
+    each = " (counted in each reading), " if frame["reading"].isin(READINGS).any() else ", "
     without = f" {others[0].upper()}{others[1:]} are not counted." if others else ""
     return (
         f"Of {many} results that are published as a value{each}{near} are within 10 % of it, and {far} within a "

@@ -79,7 +79,7 @@ def how_sure(claims: pd.DataFrame) -> str:
         f"A resample draws with replacement from the {kinds}.",
         f"With only {rare}, the same verdict may come by chance." if rare else "",
         _shown(claims),
-        f"{len(others)} of those shown cannot be resampled: {listed(whys, ', and ')}." if whys else "",
+        f"{len(others)} of the verdicts shown cannot be resampled: {listed(whys, ', and ')}." if whys else "",
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -153,7 +153,7 @@ def finding(claims: pd.DataFrame) -> str:
 def _each(mine: pd.DataFrame, words: pd.Series[str]) -> str:
     """Words of each reading, with its name."""
     if len(mine) > 1 and (words == words.iloc[0]).all():
-        return f"{words.iloc[0]}, in {'both' if len(mine) == 2 else 'all'} readings"
+        return f"{words.iloc[0]} in {'both' if len(mine) == 2 else 'all'} readings"
     both = zip(words, mine["reading"], strict=True)
     return ", ".join(f"{word} ({reading})" if reading else word for word, reading in both)
 

@@ -178,7 +178,7 @@ def test_a_page_says_how_sure_verdicts_are(tmp_path: Path) -> None:
     assert shown[PAPERS].tolist() == ["✓ holds (100 %): 6.55 %"]
     text = how_sure(pd.concat([found, mine.assign(same=math.nan, resampled="one run")]))
     assert "draws with replacement from the seeds (2). With only 2 seeds, the same verdict may come by chance." in text
-    assert text.endswith(" 2 of those shown cannot be resampled: they are of a single run.")
+    assert text.endswith(" 2 of the verdicts shown cannot be resampled: they are of a single run.")
     others = mine.assign(same=math.nan, resampled=["a log of 2 weeks", "neither seeds nor trials"], kind=REPEATED)
     text = how_sure(pd.concat([mine, others]))
     assert "4 verdicts are shown, and 2 of them are counted: a statement that repeats another one is not" in text
