@@ -77,7 +77,7 @@ def _counts(made: Made, figures: Mapping[str, list[Shown]], rules: Sequence[str]
     if counts.empty:
         return []
     many = f"{made.claims['id'].nunique()} statements are checked, some of them on several traces and in two readings:"
-    lines = ["## How many statements hold", "", many, "", *markdown(counts), ""]
+    lines = ['<a id="how-many-statements-hold"></a>', "", "## How many statements hold", "", many, "", *markdown(counts), ""]
     lines += [f"{LEGEND}. {THOSE} {steady(made.claims)}".strip(), ""]
     lines += folded("What is counted, in which readings, by which rules, and how sure it is",
                     [*rules, how_sure(made.claims)])  # fmt: skip
