@@ -55,7 +55,7 @@ def _headline(made: Made) -> list[str]:
     about = (
         f"Independent reproductions of four papers on fair GPU scheduling, {papers}: every figure, a verdict on every "
         f"statement, and the reasons that we found where one fails. {summary(made.claims)} "
-        "[The verdicts](#how-many-statements-hold) are explained below, and all figures are in [the map](#map). "
+        "[The verdicts](#verdicts) are explained below, and all figures are in [the map](#map). "
         f"[A day of Venus]({made.path_to('docs/site/replay/index.html')}) under two "
         "schedulers opens in a browser from a copy of the repository."
     )
@@ -77,7 +77,7 @@ def _counts(made: Made, figures: Mapping[str, list[Shown]], rules: Sequence[str]
     if counts.empty:
         return []
     many = f"{made.claims['id'].nunique()} statements are checked, some of them on several traces and in two readings:"
-    lines = ['<a id="how-many-statements-hold"></a>', "", "## How many statements hold", "", many, "", *markdown(counts), ""]
+    lines = ['## <a id="verdicts"></a>How many statements hold', "", many, "", *markdown(counts), ""]
     lines += [f"{LEGEND}. {THOSE} {steady(made.claims)}".strip(), ""]
     lines += folded("What is counted, in which readings, by which rules, and how sure it is",
                     [*rules, how_sure(made.claims)])  # fmt: skip
