@@ -29,6 +29,9 @@ from astraea.traces.trace import Trace
 MOST: Final = 50
 """Most replays of a log."""
 
+LARGEST_NODE: Final = 4096
+"""Most units of the shared resource on a node: a pass looks at each number of free units."""
+
 MANY: Final = 10_000
 """Number of jobs above which a log is replayed once, because chance evens out in it."""
 

@@ -62,7 +62,7 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: a
             from astraea.audit.sections import section
             from astraea.audit.settings import the_settings
     from astraea.audit.recorded import cluster_of, with_gone_nodes
-    from astraea.audit.replays import plan_of
+    from astraea.audit.replays import LARGEST_NODE, plan_of
     from astraea.cluster.policies import get_policy
     from astraea.cluster.site import read_site
     from astraea.forecast.moment import queue_of, wish
@@ -101,6 +101,9 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: a
                 raise InputError(f"--would-start works with --scheduler slurm only, got {own.name}")
             _print_start(queue_of(trace, wish(str(would_start)), cluster, own, site))
             return
+        if cluster.gpus_per_node > LARGEST_NODE:
+            what = f"a node has {cluster.gpus_per_node:,} of {reading['resource']}, expected at most {LARGEST_NODE:,}"
+            raise InputError(f"--resource: {what}; a replay would take hours, so name another, such as cpu or node")
         args.say_if_compiling()
         found = audit(shown, cluster, own, others, rules)
         more = [section("The size of the cluster", {"lines": said})] if said else []

@@ -18,6 +18,8 @@ FILES = {
     "good.csv": GOOD,
     "row.csv": GOOD.replace("2,a,2,5,200", "2,a,2x,5,200"),
     "shares.csv": "name,share\na,1\n",
+    "memory.txt": "JobID|Account|Submit|Start|End|State|NodeList|AllocTRES\n1|a|2026-11-26T18:00:00|2026-11-26T18:00:01"
+    "|2026-11-26T19:00:00|COMPLETED|n1|cpu=4,mem=65536,node=1\n",
     "file": "x",
     "list.json": "[3]",
     "half.json": '{"checkpoint_overhead": 1}',
@@ -50,6 +52,10 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     "bad row": (
         ["simulate", "row.csv", "--strict", *UNIT, *NODES],
         ["row.csv, line 3: num_gpu must be a whole number of GPUs from 0", 'got "2x"'],
+    ),
+    "a resource in fine pieces": (
+        ["audit", "memory.txt", "--resource", "mem", "--out", "out"],
+        ["--resource: a node has 65,536 of mem, expected at most 4,096"],
     ),
     "tenant without a share": (
         [*RUN, "--weights", "shares.csv"],
