@@ -203,7 +203,7 @@ def in_words(tables: Sequence[Path]) -> str:
     for row in equal.loc[distance == distance.max()].to_dict("records")[:1]:
         reading = f" in the reading *{row['reading']}*" if row["reading"] in READINGS else ""
         said = f"*{row['label']}* is {row['measured']} here{reading}, and {row['paper']} in the paper."
-        farthest = f" The farthest is in {row['of']}{row['heading']}: {said}"
+        farthest = f" The value that differs most is in {row['of']}{row['heading']}: {said}"
     each = " (counted in each reading), " if frame["reading"].isin(READINGS).any() else ", "
     without = f" {others[0].upper()}{others[1:]} are not counted." if others else ""
     return (
