@@ -109,7 +109,8 @@ def steady(claims: pd.DataFrame) -> str:
         return ""
     return (
         f"Of {len(results)} results that can be resampled, {(results >= STEADY).sum()} are the same "
-        f"in at least {100 * STEADY:.0f} % of resamples, and {(results < SURE).sum()} in fewer than {100 * SURE:.0f} % (*not sure*)."
+        f"in at least {100 * STEADY:.0f} % of resamples, and {(results < SURE).sum()} in fewer than "
+        f"{100 * SURE:.0f} % (*not sure*)."
     )
 
 
