@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from astraea.core.units import MINUTE
-from astraea.plots.charts import gantt
 from astraea.plots.style import WIDTH, legend, style
+from papers.areas import gantt
 
 ROW: Final = 1.5
 """Height of a pair in a picture [inch]."""

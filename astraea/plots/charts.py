@@ -11,7 +11,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from astraea.plots.areas import gantt, heatmap
 from astraea.plots.dots import ENOUGH, PUBLISHED, SEED, by_scheduler, dodged, name_rows, seed_means
 from astraea.plots.files import save, save_table
 from astraea.plots.statistics import ecdf, mean_interval
@@ -34,7 +33,7 @@ from astraea.plots.style import (
 )
 
 __all__ = [
-    "PUBLISHED", "by_scheduler", "cdf", "dodged", "ecdf", "footnote", "gantt", "heatmap", "legend", "lines",
+    "PUBLISHED", "by_scheduler", "cdf", "dodged", "ecdf", "footnote", "legend", "lines",
     "look", "mark_line", "mean_interval", "name_rows", "name_values", "named_line", "ordered", "panels", "save",
     "save_table", "style", "timeseries", "title", "titles",
 ]  # fmt: skip

@@ -21,10 +21,10 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.units import HOUR, MINUTE
-from astraea.plots.areas import gantt
 from astraea.plots.dots import PUBLISHED
 from astraea.plots.style import OTHERS, mark_line, name_axis, panels, style, title
 from astraea.traces.trace import Trace
+from papers.areas import gantt
 from papers.layout import quick
 
 ROUND: Final = 10 * MINUTE  # one scheduling round, and one lease [s] ([Ye2022] §4.1.2)

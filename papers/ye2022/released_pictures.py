@@ -15,6 +15,7 @@ from astraea.core.units import HOUR
 from astraea.plots import charts
 from astraea.plots.dots import SEED
 from astraea.plots.style import OTHERS, REFERENCE, footnote, log_ticks, look, style
+from papers.areas import gantt
 from papers.layout import few_ticks
 from papers.ye2022.beside_astraea import against_astraea
 from papers.ye2022.ladder import BEFORE, RUNGS
@@ -74,7 +75,7 @@ def parting(results: Mapping[str, Result]) -> Figure:
     """Draw which jobs run when: the results of `released.parting`."""
     fig, axes = charts.panels(columns=2, width=3.5, height=2.1)
     for ax, letter, (text, result) in zip(axes, "ab", results.items(), strict=True):
-        charts.gantt(result.log, ax, gpus=EXAMPLE.gpus)
+        gantt(result.log, ax, gpus=EXAMPLE.gpus)
         charts.title(ax, f"({letter}) {text}")
     end = max(float(result.jobs["end_time"].max()) for result in results.values())
     for ax in axes:
@@ -98,7 +99,7 @@ def neighbour(alone: pd.DataFrame, together: pd.DataFrame) -> Figure:
     """The skipped neighbour in an example, and what it does: `released.walked` and, named alike, `synchrony`."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.1)
     for ax, letter, (skipped, text) in zip(axes, "ab", WALKS.items(), strict=False):
-        charts.gantt(example(skipped).log, ax, gpus=EXAMPLE.gpus, rows="job")
+        gantt(example(skipped).log, ax, gpus=EXAMPLE.gpus, rows="job")
         for number in list(ax.texts):
             number.remove()  # every job has one GPU
         charts.title(ax, f"({letter}) {text}", "the lease behind an expired one stays for a round" if skipped else "")

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from astraea.plots import charts
 from astraea.plots.style import footnote, look, named_line, style
+from papers.areas import heatmap
 from papers.layout import few_ticks
 from papers.ye2022.beside_astraea import against_astraea
 from papers.ye2022.readings import MEMORIES
@@ -25,7 +26,7 @@ def tenant_days(days: pd.DataFrame) -> Figure:
     names = charts.ordered(days["scheduler"])
     fig, axes = charts.panels(columns=len(names), width=3.5, height=3.4)
     for ax, name in zip(axes, names, strict=True):
-        charts.heatmap(days[days["scheduler"] == name], "day", "tenant", "rho_tenant", ax, spread=spread)
+        heatmap(days[days["scheduler"] == name], "day", "tenant", "rho_tenant", ax, spread=spread)
         charts.title(ax, look(name).label)
     for ax in axes[1:]:
         ax.set(yticklabels=[], ylabel="")

@@ -16,6 +16,7 @@ from astraea.core.wording import listed
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import BEHIND, look, name_axis
+from papers.areas import heatmap
 from papers.gavel.study.gains import Factor, draw_ratios, gain, over_rate, room
 
 TYPES: Final = (("#004488", "o"), ("#BB5566", "s"), ("#DDAA33", "D"))
@@ -179,7 +180,7 @@ def physical_cluster(table: pd.DataFrame) -> Figure:
 def colocation(table: pd.DataFrame) -> Figure:
     """Fig 15: a table of `tables.colocation`; pink are jobs that do not fit on one GPU together."""
     fig, ax = charts.panels(width=7.0, height=5.2)
-    charts.heatmap(table, "beside", "job", "normalized", ax, is_part=True)
+    heatmap(table, "beside", "job", "normalized", ax, is_part=True)
     ax.grid(visible=False)
     ax.set_facecolor("#EE99AA")
     ax.plot([], [], "s", color="#EE99AA", label="dotted: do not fit into the memory of one GPU")

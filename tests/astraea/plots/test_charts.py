@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 
 from astraea.core.errors import InputError
 from astraea.plots import charts
-from astraea.plots.areas import gpu_rows
 from astraea.plots.files import VARIABLE
 from astraea.plots.style import LOOKS
+from papers.areas import gantt, gpu_rows
 from papers.ye2022.readings import COMPARED, PAPERS
 
 matplotlib.use("Agg")
@@ -63,8 +63,8 @@ def figure(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     charts.lines(runs, "lease_term", "sharing_loss", "scheduler", axes[3], even=True)
     series = pd.DataFrame({"scheduler": "fifo", "time": np.arange(200) * 3600.0, "utilization": 0.5})
     charts.timeseries(series, "utilization", "scheduler", axes[6])
-    charts.gantt(GRANTS, axes[7], gpus=6)
-    charts.gantt(GRANTS, axes[8], gpus=6, rows="job")
+    gantt(GRANTS, axes[7], gpus=6)
+    gantt(GRANTS, axes[8], gpus=6, rows="job")
     charts.by_scheduler(runs[runs["lease_term"] == 900.0], "average_jct", axes[10])
     charts.dodged(runs, "lease_term", "average_jct", "scheduler", axes[11])
     charts.legend(fig)

@@ -11,6 +11,7 @@ from matplotlib import pyplot as plt
 
 from astraea.plots import charts
 from astraea.plots.style import LOOKS, WORDS
+from papers.areas import heatmap
 from papers.ye2022.readings import COMPARED, PAPERS
 
 matplotlib.use("Agg")
@@ -49,5 +50,5 @@ def test_lines_of_a_picture_differ_in_grey(together: tuple[str, ...]) -> None:
 def test_what_is_far_below_1_is_hatched() -> None:
     days = pd.DataFrame({"day": [1, 2, 3], "tenant": "a", "rho_tenant": [0.5, 1.0, 1.5]})
     _, ax = charts.panels()
-    charts.heatmap(days, "day", "tenant", "rho_tenant", ax)
+    heatmap(days, "day", "tenant", "rho_tenant", ax)
     assert [patch.get_xy() for patch in ax.patches] == [(0, 0)]

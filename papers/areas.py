@@ -72,7 +72,7 @@ def _blocks(gpus: IntArray) -> list[IntArray]:
 def heatmap(
     frame: pd.DataFrame, x: str, y: str, value: str, ax: Axes, *, is_part: bool = False, spread: float = 1.0
 ) -> None:
-    """One coloured cell for each `x` and `y`, grey where there is no value.
+    """Draw one coloured cell for each `x` and `y`, grey where there is no value.
 
     The colour is neutral at 1 and full `spread` away from it, or, of a part of 1, dark at 0. Values more than a quarter
     of `spread` below 1 are hatched. Whole numbers along `x` have a column each, also those that do not occur, and at
