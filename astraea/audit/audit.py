@@ -132,7 +132,7 @@ def audit(
         result = simulate(common, cluster, policy, settings=settings, keep_log=trace.span < SHORT, rules=theirs)
         rows.append(scenarios.overview_row(policy.name, result))
         results[policy.name] = _without_log(result)
-    del result
+        del result  # of a large log it fills the memory
     once = len(trace) > MANY and not len(aside)
     near = [results[own.name]] if once else replays(trace, cluster, own, rules, settings)
     terms, sentence = _lease_terms(
@@ -191,6 +191,7 @@ def _lease_terms(
             result = known.get(term) or simulate(trace, cluster, policy, settings=settings, rules=rules)
             overhead = float(result.jobs["overhead"].mean() / result.jobs["jct"].mean())
             rows.append((term, average_jct(result), overhead, sharing_loss(result)))
+            del result
     table = pd.DataFrame(rows, columns=["lease_term", *FIGURES])
     if len(table[FIGURES].drop_duplicates()) == 1:
         return table, (

@@ -138,6 +138,8 @@ def compute_usage(s: View, p: Parameters) -> None:
         rank(s)
         kept[COMPUTED, 0] += 1
         last += p.calc_period
+    if kept[RUN, 0] == s.clock[0].n_running:
+        return  # no job has ended since the last round
     charge(s, last, np.inf, rate, True)
     n = 0
     for k in range(int(kept[RUN, 0])):
