@@ -25,7 +25,7 @@ PROMISE: Final = 0.8
 WIDER: Final = 2.0
 """Factor by which both ends of the interval are moved outwards, because a simulated Slurm is not the real one.
 
-It was chosen on nine logs and measured on others (docs/audit_reference.md).
+It was chosen on nine logs and measured on others (docs/forecast.md).
 """
 
 REACTION: Final = 5.0
