@@ -34,7 +34,7 @@ def waits(plan: MarketPlan) -> pd.DataFrame:
 
 
 def rounds_picture(plan: MarketPlan) -> Figure:
-    """Draw the wait and the run of each job over rounds of 1, 2, 4, ... slots, on an axis where each is as wide.
+    """Draw the wait and the run of each job over rounds of 2, 4, 8, ... slots, on an axis where each is as wide.
 
     With lambda 1: the interval of tau has one round, the slots (tau, 2 tau].
     """
