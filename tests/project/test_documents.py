@@ -25,7 +25,8 @@ TEXT = "\n".join(PAGES.values())
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", TEXT, re.S)
 SHELL = "\n".join(text for kind, text in BLOCKS if kind == "sh").replace("\\\n", " ")
 # what a training script needs is run by tests/astraea/checkpoint, a policy for a real cluster by tests/astraea/live
-ELSEWHERE = ("astraea.checkpoint", "StatefulDataLoader", "def least_time(s):")
+OWN = "def small_first(s):"  # a policy in a file, which the next example imports
+ELSEWHERE = ("astraea.checkpoint", "StatefulDataLoader", "def least_time(s):", OWN)
 PYTHON = [text for kind, text in BLOCKS if kind == "python" and not any(words in text for words in ELSEWHERE)]
 CSV = next(text for kind, text in BLOCKS if kind == "csv")
 
@@ -58,7 +59,9 @@ def test_every_example_runs(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     Path("jobs.csv").write_text(CSV)
+    Path("small_first.py").write_text(next(text for _, text in BLOCKS if OWN in text))
     Path("figures").symlink_to(ROOT / "figures")
     exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
     printed = capsys.readouterr().out
