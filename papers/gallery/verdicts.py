@@ -23,10 +23,10 @@ FEW: Final = 3
 """Seeds, trials or weeks up to which resamples say little."""
 
 WHY_NOT: Final = {
-    "neither seeds nor trials": "read from tables without seeds or trials",
-    "one run": "of a single run",
+    "neither seeds nor trials": "tables without seeds or trials",
+    "one run": "a single run",
 }
-"""In words, why verdicts are not resampled; of any other reason, verdicts are of it: ``a log of 2 weeks``."""
+"""In words, where verdicts come from that are not resampled; other reasons are in words: ``a log of 2 weeks``."""
 
 OR: Final = " or "
 _WITH_VALUE: Final = ("=", "<", ">", "<=", "up to", "close to", "shape")
@@ -67,19 +67,19 @@ def how_sure(claims: pd.DataFrame) -> str:
         return ""
     others = others[others != ""]
     reasons = others.value_counts()
-    counts = [(f"{many} {'is' if many == 1 else 'are'}" if len(reasons) > 1 else "they are") for many in reasons]
-    whys = [f"{count} {WHY_NOT.get(why, f'of {why}')}" for count, why in zip(counts, reasons.index, strict=True)]
+    counts = [(f"{many} come{'s' if many == 1 else ''}" if len(reasons) > 1 else "they come") for many in reasons]
+    whys = [f"{count} from {WHY_NOT.get(why, why)}" for count, why in zip(counts, reasons.index, strict=True)]
     numbers = _drawn(drawn)
     few = {what: [n for n in some if n <= FEW] for what, some in numbers.items()}
     rare = listed((f"{listed(some, OR)} {what}" for what, some in few.items() if some), OR)
     kinds = listed((f"{what} ({listed(some, OR)})" for what, some in numbers.items()), OR)
     sentences = [
-        f"The percentage in brackets is the share of {DRAWS:,} resamples that give the same verdict; "
-        f"below {100 * SURE:.0f} % the verdict is *not sure*.",
+        f"The percentage behind a verdict is the share of {DRAWS:,} resamples in which the verdict is the same. "
+        f"Below {100 * SURE:.0f} % the verdict is *not sure*.",
         f"A resample draws with replacement from the {kinds}.",
         f"With only {rare}, the same verdict may come by chance." if rare else "",
         _shown(claims),
-        f"{len(others)} of the verdicts shown cannot be resampled: {listed(whys, ', and ')}." if whys else "",
+        f"{len(others)} verdicts in the tables cannot be resampled: {listed(whys, ', and ')}." if whys else "",
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -97,8 +97,8 @@ def _shown(claims: pd.DataFrame) -> str:
     repeats = (there["kind"] == REPEATED).sum()
     whys = ["a statement that repeats another one is not counted"] if repeats else []
     whys += ["workloads that are cut from one log count once"] if len(there) > len(once) + repeats else []
-    fewer = f", and {len(once)} of them are counted: {listed(whys, ', and ')}" if whys else ""
-    return f"{len(there)} verdicts are shown{fewer}."
+    fewer = f", of which {len(once)} are counted: {listed(whys, ', and ')}" if whys else ""
+    return f"The tables show {len(there)} verdicts{fewer}."
 
 
 def steady(claims: pd.DataFrame) -> str:
@@ -108,9 +108,9 @@ def steady(claims: pd.DataFrame) -> str:
     if results.empty:
         return ""
     return (
-        f"Of {len(results)} results that can be resampled, {(results >= STEADY).sum()} are the same "
-        f"in at least {100 * STEADY:.0f} % of resamples, and {(results < SURE).sum()} in fewer than "
-        f"{100 * SURE:.0f} % (*not sure*)."
+        f"For {len(results)} of these verdicts, seeds, trials or weeks can be resampled. "
+        f"{(results >= STEADY).sum()} of them stay the same in at least {100 * STEADY:.0f} % of the resamples. "
+        f"{(results < SURE).sum()} stay the same in fewer than {100 * SURE:.0f} %, and are marked *not sure*."
     )
 
 
