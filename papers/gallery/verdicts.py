@@ -131,7 +131,7 @@ def with_footnotes(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def finding(claims: pd.DataFrame) -> str:
-    """Sum up the statements on a figure in a line: the first with a value in the paper, and how many hold.
+    """Sum up the statements on a figure: quote the first with a value in the paper, and count how many hold.
 
     `claims` are rows of `evaluate` in their order.
     """
@@ -143,12 +143,14 @@ def finding(claims: pd.DataFrame) -> str:
     row = there[printed].iloc[0] if printed.any() else there.iloc[0]
     mine = there[(there["id"] == row["id"]) & (there["trace"] == row["trace"])]
     if printed.any():
-        said = f"{_each(mine, mine['measured'].map(in_full).str.partition(';')[0])}; the paper has {row['paper']}"
+        ours = _each(mine, mine["measured"].map(in_full).str.partition(";")[0])
+        said = f"In the paper: {row['paper']}. In our tables: {ours}"
     else:
-        said = _each(mine, mine["verdict"].map(lambda verdict: WORDS[verdict][0]))
+        said = f"This {_each(mine, mine['verdict'].map(lambda verdict: WORDS[verdict][0]))}"
+        said = said.replace("does not hold in both readings", "does not hold in either reading")
     tally = f" {_tally(claims['verdict'])}" if len(claims) > len(mine) else ""
     on = f" ({row['trace']})" if row["trace"] in SYNTHETIC or row["reading"] else ""
-    return f"{row['statement']}{on}: {said}.{tally}"
+    return f"“{row['statement']}”{on}. {said}.{tally}"
 
 
 def _each(mine: pd.DataFrame, words: pd.Series[str]) -> str:
@@ -156,7 +158,7 @@ def _each(mine: pd.DataFrame, words: pd.Series[str]) -> str:
     if len(mine) > 1 and (words == words.iloc[0]).all():
         return f"{words.iloc[0]} in {'both' if len(mine) == 2 else 'all'} readings"
     both = zip(words, mine["reading"], strict=True)
-    return ", ".join(f"{word} ({reading})" if reading else word for word, reading in both)
+    return listed(f"{word} ({reading})" if reading else word for word, reading in both)
 
 
 def _tally(verdicts: pd.Series[str]) -> str:
