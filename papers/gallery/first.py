@@ -11,14 +11,14 @@ from papers.gallery import headline, published
 from papers.gallery.captions import PAPERS
 from papers.gallery.sections import Made, Shown, alt, files, folded, thumbnail
 from papers.gallery.tables import markdown
-from papers.gallery.verdicts import how_sure, steady, summary, tally
+from papers.gallery.verdicts import explained, how_sure, steady, summary, tally
 from papers.scales import seeds
 
 THOSE: Final = (
     "Some statements are about seven schedulers, but not every reading has all seven. Such a statement *holds for "
     "those tested* if it is true of the schedulers that the reading has."
 )
-"""The verdict that needs words."""
+"""The verdict that needs most words."""
 
 _FINDING = re.compile(r"(\d+)\. \*\*(.+?)\*\* (.+)")
 
@@ -56,10 +56,9 @@ def _headline(made: Made) -> list[str]:
     about = [
         f"We reproduced four papers on fair GPU scheduling: {papers}. These pages have every figure and a verdict on "
         "every statement of the papers. Where a statement fails, they give the reason, if we found it.", "",
-        f"{summary(made.claims)} *For those tested* means that some of the schedulers in question could not be tested. "
-        "*In direction* means the right sign or order, but not the size. [All verdicts](#verdicts) are counted below, "
-        f"and [the map](#map) lists all figures. [A replay]({made.path_to('docs/site/replay/index.html')}) shows a day "
-        "of Venus under two schedulers; open it in a browser from a copy of the repository.",
+        f"{summary(made.claims)} {explained(made.claims)} [All verdicts](#verdicts) are counted below, and "
+        f"[the map](#map) lists all figures. [A replay]({made.path_to('docs/site/replay/index.html')}) shows a day of "
+        "Venus under two schedulers; open it in a browser from a copy of the repository.",
     ]  # fmt: skip
     lines = [*about, "", *headline.table(made.folder), "", note, "", thumbnail(picture, text, 800), ""]
     return [*lines, files([picture], []), ""]

@@ -28,7 +28,7 @@ from papers.gallery.captions import ENTRIES, EVERY, PAPERS
 from papers.gallery.first import first_page
 from papers.gallery.sections import Made, Shown, alt, files, folded, section, shown, thumbnail, trace_of, trace_order
 from papers.gallery.tables import markdown
-from papers.gallery.verdicts import how_sure, side_by_side
+from papers.gallery.verdicts import explained, how_sure, side_by_side
 from papers.market.workload import READINGS as MARKETS
 from papers.scales import seeds
 from papers.ye2022.readings import READINGS as CLUSTERS
@@ -97,9 +97,9 @@ def _page(made: Made, key: str, figures: list[Shown], beside: Path | None) -> li
     lines = [f"# {title}", "", f"{about} [All pages](README.md).", ""]
     lines += [f"- {sentence}" for sentence in counts(mine)]
     below = [line for names, text in IN_TWO_READINGS.items() if {*names} & {*mine["reading"]} for line in (text, "")]
-    below += [sure, ""] if (sure := how_sure(mine)) else []
+    below += [f"{explained(mine)} {sure}".strip(), ""] if (sure := how_sure(mine)) else []
     below += _made_from(made) if key == "real_traces" else []
-    lines += ["", *(folded("What the readings are, how sure the verdicts are", below) if below else [])]
+    lines += ["", *(folded("What the readings and verdicts mean, how sure they are", below) if below else [])]
     if beside:
         words = published.in_words([beside.with_suffix(".csv")])
         named = title.replace("The ", "the ")
@@ -142,11 +142,11 @@ def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
         for id, trace in zip(figure.claims["id"], figure.claims["trace"], strict=True)
     }
     about = (
-        "Each row of the tables is one statement on one trace. Its link leads to the figure, where the reason of the "
-        "verdict is."
+        "Each row of the tables is one statement on one trace. Its link leads to its figure. If the statement does not "
+        "hold, the reason is given there, if we found it."
     )
     lines = ["# All statements", "", f"{about} [All pages](README.md).", ""]
-    lines += [f"{how_sure(made.claims)} {_frozen(made)}".strip(), ""]
+    lines += [f"{explained(made.claims)} {how_sure(made.claims)} {_frozen(made)}".strip(), ""]
     for paper in PAPERS:
         mine = made.claims[made.claims["id"].str.startswith(paper.prefix)]
         table = side_by_side(mine, ["id", "where"]).drop(columns="notes")
@@ -160,8 +160,8 @@ def _frozen(made: Made) -> str:
     """The hash of the rules, with a link to their changes."""
     changes = f"[a list]({made.path_to(frozen.HISTORY)})"
     return (
-        f"The rules are frozen, with the hash `{frozen.rules_hash()}`: {changes} names each change of a rule, and the "
-        "verdicts that changed with it."
+        f"The rules are frozen: their hash is `{frozen.rules_hash()}`. If a rule has to change, {changes} names the "
+        "change, and the verdicts that changed with it."
     )
 
 

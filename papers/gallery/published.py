@@ -218,7 +218,7 @@ def _left_out(frame: pd.DataFrame) -> str:
     there = {
         "worked examples": frame["kind"] == "example",
         "bounds": frame["relation"].isin(["<", "<=", ">"]),
-        "the place of a minimum": frame["relation"] == "shape",
+        "the position of a minimum": frame["relation"] == "shape",
     }
     return listed(name for name, some in there.items() if some.any())
 

@@ -28,6 +28,12 @@ WHY_NOT: Final = {
 }
 """In words, where verdicts come from that are not resampled; other reasons are in words: ``a log of 2 weeks``."""
 
+EXPLAINED: Final = {
+    Verdict.OF_THOSE: "*For those tested* means that some of the schedulers in question could not be tested.",
+    Verdict.DIRECTION: "*In direction* means the right sign or order, but not the size.",
+}
+"""The verdicts that need words."""
+
 OR: Final = " or "
 _WITH_VALUE: Final = ("=", "<", ">", "<=", "up to", "close to", "shape")
 
@@ -58,6 +64,11 @@ def _sure(same: float | None) -> str:
     if same is None or math.isnan(same):
         return ""
     return f" ({math.floor(100 * same + 1e-9)} %{'' if same >= SURE else ', not sure'})"
+
+
+def explained(claims: pd.DataFrame) -> str:
+    """Explain those verdicts that need words."""
+    return " ".join(words for verdict, words in EXPLAINED.items() if verdict in {*claims["verdict"]})
 
 
 def how_sure(claims: pd.DataFrame) -> str:
