@@ -94,7 +94,7 @@ def _figures(made: Made, key: str) -> list[Shown]:
 def _page(made: Made, key: str, figures: list[Shown], beside: Path | None) -> list[str]:
     title, about = ABOUT[key]
     mine = pd.concat([figure.claims for figure in figures])
-    lines = [f"# {title}", "", f"{about} [All pages](README.md).", ""]
+    lines = [f"# {title}", "", f"{about} {_links(made)}", ""]
     lines += [f"- {sentence}" for sentence in counts(mine)]
     below = [line for names, text in IN_TWO_READINGS.items() if {*names} & {*mine["reading"]} for line in (text, "")]
     below += [f"{explained(mine)} {sure}".strip(), ""] if (sure := how_sure(mine)) else []
@@ -109,6 +109,11 @@ def _page(made: Made, key: str, figures: list[Shown], beside: Path | None) -> li
     links = [f"- [{figure.entry.title}](#{figure.entry.id})" for figure in figures]
     lines += folded("The figures of this page", links)
     return [*lines, *(line for f in figures for line in section(made, f, real=key == "real_traces"))]
+
+
+def _links(made: Made) -> str:
+    """Links that each page but the first begins with."""
+    return f"[All pages](README.md). [The glossary]({made.path_to('docs/glossary.md')}) explains the terms."
 
 
 def _made_from(made: Made) -> list[str]:
@@ -145,7 +150,7 @@ def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
         "Each row of the tables is one statement on one trace. Its link leads to its figure. If the statement does not "
         "hold, the reason is given there, if we found it."
     )
-    lines = ["# All statements", "", f"{about} [All pages](README.md).", ""]
+    lines = ["# All statements", "", f"{about} {_links(made)}", ""]
     lines += [f"{explained(made.claims)} {how_sure(made.claims)} {_frozen(made)}".strip(), ""]
     for paper in PAPERS:
         mine = made.claims[made.claims["id"].str.startswith(paper.prefix)]
