@@ -148,5 +148,5 @@ def counts(table: pd.DataFrame) -> list[str]:
             some = mine[which == name]
             if (some["verdict"] != Verdict.NOT_YET).any():
                 checks = f"{len(some)} checks of {some['id'].nunique()} statements"
-                sentences.append(f"{paper}{name and f', {name}'}: of {checks}, {in_words(some['verdict'])}.")
+                sentences.append(f"{paper}{name and f', {name}'}: {checks}, of which {in_words(some['verdict'])}.")
     return sentences

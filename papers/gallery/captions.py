@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from astraea.traces.synthetic import SYNTHETIC
@@ -24,6 +26,7 @@ class Entry(NamedTuple):
     claims: tuple[str, ...] = ()  # how the identifiers of its statements begin
     tables: tuple[str, ...] = ()  # further ones that belong to it
     seeds: str = ""  # how many there are where no table says so
+    panels: Mapping[str, str] = MappingProxyType({})  # words for each of several pictures, by the letter behind `id`
 
     def has(self, figure: str) -> bool:
         """Return true if a file whose name begins so belongs to this figure: its own, a panel, or a further table."""

@@ -11,14 +11,14 @@ from papers.gallery import headline, published
 from papers.gallery.captions import PAPERS
 from papers.gallery.sections import Made, Shown, alt, files, folded, thumbnail
 from papers.gallery.tables import markdown
-from papers.gallery.verdicts import how_sure, steady, summary, tally
+from papers.gallery.verdicts import explained, how_sure, steady, summary, tally
 from papers.scales import seeds
 
 THOSE: Final = (
-    "Some statements name seven schedulers, but a reading has fewer. Such a statement *holds for those tested* if it "
-    "is true of the ones that the reading has. *In direction* means the right sign or order, but not the size."
+    "Some statements are about seven schedulers, but not every reading has all seven. Such a statement *holds for "
+    "those tested* if it is true of the schedulers that the reading has."
 )
-"""The verdicts that need words."""
+"""The verdict that needs most words."""
 
 _FINDING = re.compile(r"(\d+)\. \*\*(.+?)\*\* (.+)")
 
@@ -48,18 +48,19 @@ def _headline(made: Made) -> list[str]:
     text = alt(headline.ALT, "")
     note = (
         f"**Our Venus is synthetic**, because the authors' two weeks are not published. Values are means of "
-        f"{len(seeds('venus', made.scale))} seeds, with the lowest and the highest in brackets; the lowest of a column "
-        "is bold. The picture has this share on six traces. Philly is synthetic too; four are recorded, one run each:"
+        f"{len(seeds('venus', made.scale))} seeds, with the lowest and the highest in brackets. The lowest value of "
+        "each column is bold. The picture shows these shares on six traces: Venus and Philly are synthetic, and the "
+        "other four are recorded."
     )
     papers = ", ".join(f"[{paper.title}]({paper.key}.md)" for paper in PAPERS)
-    about = (
-        f"Independent reproductions of four papers on fair GPU scheduling, {papers}: every figure, a verdict on every "
-        f"statement, and the reasons that we found where one fails. {summary(made.claims)} "
-        "[The verdicts](#verdicts) are explained below, and all figures are in [the map](#map). "
-        f"[A day of Venus]({made.path_to('docs/site/replay/index.html')}) under two "
-        "schedulers opens in a browser from a copy of the repository."
-    )
-    lines = [about, "", *headline.table(made.folder), "", note, "", thumbnail(picture, text, 800), ""]
+    about = [
+        f"We reproduced four papers on fair GPU scheduling: {papers}. These pages have every figure and a verdict on "
+        "every statement of the papers. Where a statement fails, they give the reason, if we found it.", "",
+        f"{summary(made.claims)} {explained(made.claims)} [All verdicts](#verdicts) are counted below, and "
+        f"[the map](#map) lists all figures. [A replay]({made.path_to('docs/site/replay/index.html')}) shows a day of "
+        "Venus under two schedulers; open it in a browser from a copy of the repository.",
+    ]  # fmt: skip
+    lines = [*about, "", *headline.table(made.folder), "", note, "", thumbnail(picture, text, 800), ""]
     return [*lines, files([picture], []), ""]
 
 
@@ -76,7 +77,10 @@ def _counts(made: Made, figures: Mapping[str, list[Shown]], rules: Sequence[str]
     counts = tally(made.claims, {key: f"{key}.md" for key in figures})
     if counts.empty:
         return []
-    many = f"{made.claims['id'].nunique()} statements are checked, some of them on several traces and in two readings:"
+    many = (
+        f"{made.claims['id'].nunique()} statements are checked, some of them on several traces. ASTRAEA and the market "
+        "are built in two ways, which we call *readings*. A check is one statement on one trace in one reading."
+    )
     lines = ['## <a id="verdicts"></a>How many statements hold', "", many, "", *markdown(counts), ""]
     lines += [f"{LEGEND}. {THOSE} {steady(made.claims)}".strip(), ""]
     lines += folded("What is counted, in which readings, by which rules, and how sure it is",
@@ -86,7 +90,8 @@ def _counts(made: Made, figures: Mapping[str, list[Shown]], rules: Sequence[str]
     if there:
         pictures = ", ".join(f"[{paper.title}]({paper.key}.md)" for paper in there)
         said = published.in_words([*there.values()])
-        lines += [f"**Every published value beside ours:** {said} One picture a paper: {pictures}.", ""]
+        pages = f"The page of each paper has a picture of them: {pictures}."
+        lines += [f"**Every published value beside ours:** {said} {pages}", ""]
     return lines
 
 

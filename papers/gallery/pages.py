@@ -28,7 +28,7 @@ from papers.gallery.captions import ENTRIES, EVERY, PAPERS
 from papers.gallery.first import first_page
 from papers.gallery.sections import Made, Shown, alt, files, folded, section, shown, thumbnail, trace_of, trace_order
 from papers.gallery.tables import markdown
-from papers.gallery.verdicts import how_sure, side_by_side
+from papers.gallery.verdicts import explained, how_sure, side_by_side
 from papers.market.workload import READINGS as MARKETS
 from papers.scales import seeds
 from papers.ye2022.readings import READINGS as CLUSTERS
@@ -43,13 +43,14 @@ ABOUT: Final = {
 
 IN_TWO_READINGS: Final = {
     CLUSTERS: (
-        "*The authors' program* is the simulator that ASTRAEA's authors released; its rivals only reorder jobs within "
-        "the tenant that ASTRAEA has picked. *From the papers* is every scheduler as its own authors describe it. "
-        "*(4 of 7 tested)* behind a value means that the reading has four of the seven schedulers."
+        "*The authors' program* is the simulator that ASTRAEA's authors released. Its rivals only reorder jobs within "
+        "the tenant that ASTRAEA has picked. *From the papers* means that each scheduler works as its own authors "
+        "describe it. *(4 of 7 tested)* behind a value means that only four of the seven schedulers could be tested."
     ),
     MARKETS: (
-        "In the reading *as §5.1 says*, a job of the market has 20 to 50 chunks of data, and total revenue is "
-        "far below 0. In the reading *as here*, it has as many chunks as it requested GPUs in the trace."
+        "In the reading *as §5.1 says*, a job has 20 to 50 chunks of data, as §5.1 of the market's paper says. Total "
+        "revenue is then far below 0. In the reading *as here*, a job has as many chunks as it requested GPUs in the "
+        "trace."
     ),
 }
 """The readings of a paper, explained."""
@@ -93,12 +94,12 @@ def _figures(made: Made, key: str) -> list[Shown]:
 def _page(made: Made, key: str, figures: list[Shown], beside: Path | None) -> list[str]:
     title, about = ABOUT[key]
     mine = pd.concat([figure.claims for figure in figures])
-    lines = [f"# {title}", "", f"{about} [All pages](README.md).", ""]
+    lines = [f"# {title}", "", f"{about} {_links(made)}", ""]
     lines += [f"- {sentence}" for sentence in counts(mine)]
     below = [line for names, text in IN_TWO_READINGS.items() if {*names} & {*mine["reading"]} for line in (text, "")]
-    below += [sure, ""] if (sure := how_sure(mine)) else []
+    below += [f"{explained(mine)} {sure}".strip(), ""] if (sure := how_sure(mine)) else []
     below += _made_from(made) if key == "real_traces" else []
-    lines += ["", *(folded("What the readings are, how sure the verdicts are", below) if below else [])]
+    lines += ["", *(folded("What the readings and verdicts mean, how sure they are", below) if below else [])]
     if beside:
         words = published.in_words([beside.with_suffix(".csv")])
         named = title.replace("The ", "the ")
@@ -108,6 +109,11 @@ def _page(made: Made, key: str, figures: list[Shown], beside: Path | None) -> li
     links = [f"- [{figure.entry.title}](#{figure.entry.id})" for figure in figures]
     lines += folded("The figures of this page", links)
     return [*lines, *(line for f in figures for line in section(made, f, real=key == "real_traces"))]
+
+
+def _links(made: Made) -> str:
+    """Links that each page but the first begins with."""
+    return f"[All pages](README.md). [The glossary]({made.path_to('docs/glossary.md')}) explains the terms."
 
 
 def _made_from(made: Made) -> list[str]:
@@ -120,7 +126,8 @@ def _made_from(made: Made) -> list[str]:
         rows.append({"trace": record["trace"], "what it is": _workload(record["trace"]), **quoted})
     if not rows:
         return []
-    return ["Jobs and code behind the figures (`make data` downloads the jobs):", "", *markdown(pd.DataFrame(rows)), ""]
+    made_from = "The figures were made from these jobs and this code (`make data` downloads the jobs):"
+    return [made_from, "", *markdown(pd.DataFrame(rows)), ""]
 
 
 def _workload(trace: str) -> str:
@@ -139,9 +146,12 @@ def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
         for figure in some
         for id, trace in zip(figure.claims["id"], figure.claims["trace"], strict=True)
     }
-    about = "Each row is a statement on one trace. The links lead to the figures, where the reasons are."
-    lines = ["# All statements", "", f"{about} [All pages](README.md).", ""]
-    lines += [f"{how_sure(made.claims)} {_frozen(made)}".strip(), ""]
+    about = (
+        "Each row of the tables is one statement on one trace. Its link leads to its figure. If the statement does not "
+        "hold, the reason is given there, if we found it."
+    )
+    lines = ["# All statements", "", f"{about} {_links(made)}", ""]
+    lines += [f"{explained(made.claims)} {how_sure(made.claims)} {_frozen(made)}".strip(), ""]
     for paper in PAPERS:
         mine = made.claims[made.claims["id"].str.startswith(paper.prefix)]
         table = side_by_side(mine, ["id", "where"]).drop(columns="notes")
@@ -155,8 +165,8 @@ def _frozen(made: Made) -> str:
     """The hash of the rules, with a link to their changes."""
     changes = f"[a list]({made.path_to(frozen.HISTORY)})"
     return (
-        f"The rules are frozen, with the hash `{frozen.rules_hash()}`; {changes} names each change and the verdicts "
-        "that it moved."
+        f"The rules are frozen: their hash is `{frozen.rules_hash()}`. If a rule has to change, {changes} names the "
+        "change, and the verdicts that changed with it."
     )
 
 
@@ -165,22 +175,22 @@ def _more(made: Made) -> dict[str, list[str]]:
     rules = f"[papers/rules.py]({made.path_to('papers/rules.py')}) and in the folder of each paper"
     # the last finding makes sure of it from the tables
     exceptions = (
-        " Of the statistics one is met in direction only. A check is not decided, and has no verdict, if a scheduler "
-        "that it names cannot run: AlloX needs earlier jobs, and ITP has none."
+        " One of the statistics holds in direction only. A check is not decided if a scheduler that it is about cannot "
+        "run: AlloX learns running times from earlier jobs, and ITP has none."
     )
     return {
         "rules": [
-            "A statement is checked on every trace that has its figure, in each reading. A statement that repeats "
+            "A statement is checked in each reading, on every trace that has its figure. A statement that repeats "
             "another one is not counted. Workloads that are cut from one log count once, with the worst of their "
-            f"verdicts. The rules are in {rules}. {_frozen(made)}", "",
+            f"verdicts. The rules of the checks are in {rules}. {_frozen(made)}", "",
             "Three kinds of checks cannot fail: statistics that the synthetic traces are made to have, worked "
             f"examples, and statements that are true by construction.{exceptions if made.findings else ''}", "",
             *(line for text in IN_TWO_READINGS.values() for line in (text, "")),
         ],
         "made": [
             f"`{made.command}` runs every notebook in [notebooks]({made.path_to('notebooks')}) and writes these pages. "
-            "Each picture is a PNG, with the numbers behind it as CSV; each figure names its notebook, its command and "
-            "its code.", "",
+            "Each picture is a PNG file, and a CSV file has its numbers. Below each figure are its notebook, its "
+            "command and its code.", "",
         ],
         "provenance": [_provenance(made)],
     }  # fmt: skip
@@ -191,8 +201,8 @@ def _provenance(made: Made) -> str:
     numbers = " and ".join(f"{len(seeds(trace, made.scale))} of {trace}" for trace in SYNTHETIC)
     packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
     text = (
-        f"Astraea {astraea.__version__}, Python {platform.python_version()}, {packages}. Scale `{made.scale}`: seeds "
-        f"0, 1, ... of the synthetic traces, {numbers}; one run of a real one."
+        f"Astraea {astraea.__version__}, Python {platform.python_version()}, {packages}. Scale `{made.scale}`: the "
+        f"synthetic traces have the seeds 0, 1, ... ({numbers}), and a real one has a single run."
     )
     traces = {trace_of(path) for path in made.folder.glob("fig13_*.csv")}
     real = sorted(traces - set(SYNTHETIC))

@@ -178,14 +178,14 @@ def meaning(table: Path) -> str:
     """Explain the marks that the picture of a table has."""
     frame = as_written(table)
     ratio, seeds = frame["ratio"], frame["seeds"] != ""
-    marks = ["A diamond is the number that the paper prints, and the grey band is within 10 % of it."]
+    marks = ["A diamond is the paper's value, and the grey band is what lies within 10 % of it."]
     if frame["relation"].isin([*_ARROWS]).any():
-        marks.append("If the paper says *up to*, *at most* or *more than*, an arrow points to where its values lie.")
+        marks.append("If the paper says *up to*, *at most* or *more than*, an arrow shows where its values lie.")
     marks.append(f"Dots are our values{', and small dots are single seeds' if seeds.any() else ''}.")
     if ((ratio < 1 / EDGE) | (ratio > EDGE)).any():
-        marks.append("A dot at the edge is beyond the axis, with its ratio beside it.")
+        marks.append("A dot at the edge would lie beyond the axis; its ratio is printed beside it.")
     if ratio.isna().any():
-        marks.append("A cross marks a value of ours that has no ratio, because it is below 0 or not defined.")
+        marks.append("A cross is one of our values that has no ratio, because it is below 0 or not defined.")
     return " ".join(marks)
 
 
@@ -196,19 +196,20 @@ def in_words(tables: Sequence[Path]) -> str:
     near, far, many = _nearness(frame)
     others = _left_out(frame)
     if not many:
-        return f"The paper prints no plain value here{others and f', only {others}'}."
+        return f"The paper prints no value to compare with{others and f', only {others}'}."
     equal = frame[frame["relation"].isin(_EQUAL) & (frame["kind"] == "result") & frame["ratio"].notna()]
     distance = np.log(equal["ratio"]).abs()
     farthest = ""
     for row in equal.loc[distance == distance.max()].to_dict("records")[:1]:
         reading = f" in the reading *{row['reading']}*" if row["reading"] in READINGS else ""
-        said = f"*{row['label']}* is {row['measured']} here{reading}, and {row['paper']} in the paper."
-        farthest = f" The value that differs most is in {row['of']}{row['heading']}: {said}"
-    each = " (counted in each reading), " if frame["reading"].isin(READINGS).any() else ", "
+        said = f"It is {row['measured']} here{reading}, and {row['paper']} in the paper."
+        farthest = f" The value that differs most is *{row['label']}* ({row['of']}{row['heading']}). {said}"
+    each = ", counted in each reading" if frame["reading"].isin(READINGS).any() else ""
+    who = "The papers print" if len(tables) > 1 else "The paper prints"
     without = f" {others[0].upper()}{others[1:]} are not counted." if others else ""
     return (
-        f"Of {many} results that are published as a value{each}{near} are within 10 % of it, and {far} within a "
-        f"factor of 2.{without}{farthest}"
+        f"{who} a value for {many} of our results{each}. Of these, {near} are within 10 % of the printed value, "
+        f"and {far} within a factor of 2.{without}{farthest}"
     )
 
 
@@ -217,7 +218,7 @@ def _left_out(frame: pd.DataFrame) -> str:
     there = {
         "worked examples": frame["kind"] == "example",
         "bounds": frame["relation"].isin(["<", "<=", ">"]),
-        "the place of a minimum": frame["relation"] == "shape",
+        "the position of a minimum": frame["relation"] == "shape",
     }
     return listed(name for name, some in there.items() if some.any())
 

@@ -195,7 +195,7 @@ def _on(made: Made, entry: Entry, trace: str) -> str:
 def _alt(made: Made, figure: Shown, path: Path, real: bool) -> str:
     """Words for one picture: what was found on its own trace, or what the figure shows if no statement is about it.
 
-    Of several panels, each has the statements on its own table, if there are any.
+    Of several panels, each has the statements on its own table, if there are any, or words of its own.
     """
     trace, name = trace_of(path), path.stem.partition("_")[0]
     places = [(check.on, check.table) if (check := STATEMENTS.get(id)) else ("", "") for id in figure.claims["id"]]
@@ -207,6 +207,8 @@ def _alt(made: Made, figure: Shown, path: Path, real: bool) -> str:
         return alt(figure.entry.title, finding(of_trace), trace)
     if own := _on(made, figure.entry, trace):
         return alt(figure.entry.title, own.replace("*", ""))
+    if words := figure.entry.panels.get(name.removeprefix(figure.entry.id)):
+        return alt(f"{figure.entry.title} ({name[-1]})", words)
     text = f"The paper has no statement on this trace. {_filled(figure.entry, figure.entry.look)}"
     return alt(figure.entry.title, text if len(figure.claims) else _said(figure.entry, real).replace("*", ""), trace)
 

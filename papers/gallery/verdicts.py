@@ -23,10 +23,16 @@ FEW: Final = 3
 """Seeds, trials or weeks up to which resamples say little."""
 
 WHY_NOT: Final = {
-    "neither seeds nor trials": "read from tables without seeds or trials",
-    "one run": "of a single run",
+    "neither seeds nor trials": "tables without seeds or trials",
+    "one run": "a single run",
 }
-"""In words, why verdicts are not resampled; of any other reason, verdicts are of it: ``a log of 2 weeks``."""
+"""In words, where verdicts come from that are not resampled; other reasons are in words: ``a log of 2 weeks``."""
+
+EXPLAINED: Final = {
+    Verdict.OF_THOSE: "*For those tested* means that some of the schedulers in question could not be tested.",
+    Verdict.DIRECTION: "*In direction* means the right sign or order, but not the size.",
+}
+"""The verdicts that need words."""
 
 OR: Final = " or "
 _WITH_VALUE: Final = ("=", "<", ">", "<=", "up to", "close to", "shape")
@@ -60,6 +66,11 @@ def _sure(same: float | None) -> str:
     return f" ({math.floor(100 * same + 1e-9)} %{'' if same >= SURE else ', not sure'})"
 
 
+def explained(claims: pd.DataFrame) -> str:
+    """Explain those verdicts that need words."""
+    return " ".join(words for verdict, words in EXPLAINED.items() if verdict in {*claims["verdict"]})
+
+
 def how_sure(claims: pd.DataFrame) -> str:
     """Explain the percentages behind verdicts, and why some have none; `claims` are of `with_probability`."""
     drawn, others = (claims.loc[some, "resampled"] for some in (claims["same"].notna(), claims["same"].isna()))
@@ -67,19 +78,19 @@ def how_sure(claims: pd.DataFrame) -> str:
         return ""
     others = others[others != ""]
     reasons = others.value_counts()
-    counts = [(f"{many} {'is' if many == 1 else 'are'}" if len(reasons) > 1 else "they are") for many in reasons]
-    whys = [f"{count} {WHY_NOT.get(why, f'of {why}')}" for count, why in zip(counts, reasons.index, strict=True)]
+    counts = [(f"{many} come{'s' if many == 1 else ''}" if len(reasons) > 1 else "they come") for many in reasons]
+    whys = [f"{count} from {WHY_NOT.get(why, why)}" for count, why in zip(counts, reasons.index, strict=True)]
     numbers = _drawn(drawn)
     few = {what: [n for n in some if n <= FEW] for what, some in numbers.items()}
     rare = listed((f"{listed(some, OR)} {what}" for what, some in few.items() if some), OR)
     kinds = listed((f"{what} ({listed(some, OR)})" for what, some in numbers.items()), OR)
     sentences = [
-        f"The percentage in brackets is the share of {DRAWS:,} resamples that give the same verdict; "
-        f"below {100 * SURE:.0f} % the verdict is *not sure*.",
+        f"The percentage behind a verdict is the share of {DRAWS:,} resamples in which the verdict is the same. "
+        f"Below {100 * SURE:.0f} % the verdict is *not sure*.",
         f"A resample draws with replacement from the {kinds}.",
         f"With only {rare}, the same verdict may come by chance." if rare else "",
         _shown(claims),
-        f"{len(others)} of the verdicts shown cannot be resampled: {listed(whys, ', and ')}." if whys else "",
+        f"{len(others)} verdicts in the tables cannot be resampled: {listed(whys, ', and ')}." if whys else "",
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -97,8 +108,8 @@ def _shown(claims: pd.DataFrame) -> str:
     repeats = (there["kind"] == REPEATED).sum()
     whys = ["a statement that repeats another one is not counted"] if repeats else []
     whys += ["workloads that are cut from one log count once"] if len(there) > len(once) + repeats else []
-    fewer = f", and {len(once)} of them are counted: {listed(whys, ', and ')}" if whys else ""
-    return f"{len(there)} verdicts are shown{fewer}."
+    fewer = f", of which {len(once)} are counted: {listed(whys, ', and ')}" if whys else ""
+    return f"The tables show {len(there)} verdicts{fewer}."
 
 
 def steady(claims: pd.DataFrame) -> str:
@@ -108,9 +119,9 @@ def steady(claims: pd.DataFrame) -> str:
     if results.empty:
         return ""
     return (
-        f"Of {len(results)} results that can be resampled, {(results >= STEADY).sum()} are the same "
-        f"in at least {100 * STEADY:.0f} % of resamples, and {(results < SURE).sum()} in fewer than "
-        f"{100 * SURE:.0f} % (*not sure*)."
+        f"For {len(results)} of these verdicts, seeds, trials or weeks can be resampled. "
+        f"{(results >= STEADY).sum()} of them stay the same in at least {100 * STEADY:.0f} % of the resamples. "
+        f"{(results < SURE).sum()} stay the same in fewer than {100 * SURE:.0f} %, and are marked *not sure*."
     )
 
 
@@ -131,7 +142,7 @@ def with_footnotes(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def finding(claims: pd.DataFrame) -> str:
-    """Sum up the statements on a figure in a line: the first with a value in the paper, and how many hold.
+    """Sum up the statements on a figure: quote the first with a value in the paper, and count how many hold.
 
     `claims` are rows of `evaluate` in their order.
     """
@@ -143,12 +154,14 @@ def finding(claims: pd.DataFrame) -> str:
     row = there[printed].iloc[0] if printed.any() else there.iloc[0]
     mine = there[(there["id"] == row["id"]) & (there["trace"] == row["trace"])]
     if printed.any():
-        said = f"{_each(mine, mine['measured'].map(in_full).str.partition(';')[0])}; the paper has {row['paper']}"
+        ours = _each(mine, mine["measured"].map(in_full).str.partition(";")[0])
+        said = f"In the paper: {row['paper']}. In our tables: {ours}"
     else:
-        said = _each(mine, mine["verdict"].map(lambda verdict: WORDS[verdict][0]))
+        said = f"This {_each(mine, mine['verdict'].map(lambda verdict: WORDS[verdict][0]))}"
+        said = said.replace("does not hold in both readings", "does not hold in either reading")
     tally = f" {_tally(claims['verdict'])}" if len(claims) > len(mine) else ""
     on = f" ({row['trace']})" if row["trace"] in SYNTHETIC or row["reading"] else ""
-    return f"{row['statement']}{on}: {said}.{tally}"
+    return f"“{row['statement']}”{on}. {said}.{tally}"
 
 
 def _each(mine: pd.DataFrame, words: pd.Series[str]) -> str:
@@ -156,7 +169,7 @@ def _each(mine: pd.DataFrame, words: pd.Series[str]) -> str:
     if len(mine) > 1 and (words == words.iloc[0]).all():
         return f"{words.iloc[0]} in {'both' if len(mine) == 2 else 'all'} readings"
     both = zip(words, mine["reading"], strict=True)
-    return ", ".join(f"{word} ({reading})" if reading else word for word, reading in both)
+    return listed(f"{word} ({reading})" if reading else word for word, reading in both)
 
 
 def _tally(verdicts: pd.Series[str]) -> str:

@@ -82,7 +82,7 @@ def test_a_value_is_checked_on_its_trace_and_an_order_on_every_one(tmp_path: Pat
     (sentence,) = evaluate.counts(evaluate.evaluate(tmp_path))
     # without those that the synthetic traces are made to satisfy, examples, and what repeats others
     many = "2 hold, 1 holds for those tested and 33 are not decided yet"
-    assert sentence == f"ASTRAEA: of 36 checks of 26 statements, {many}."
+    assert sentence == f"ASTRAEA: 36 checks of 26 statements, of which {many}."
     for trace in ("helios-venus", "my-log"):
         table.to_csv(tmp_path / f"table10_{trace}.csv", index=False)
     found = evaluate.evaluate(tmp_path).set_index(["id", "trace"])["verdict"]
