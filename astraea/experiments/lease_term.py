@@ -62,7 +62,7 @@ def recommended_term(frame: pd.DataFrame, tolerance: float = TOLERANCE) -> tuple
     return term, (
         f"{duration_text(term)} is the shortest lease term whose average JCT, {duration_text(jct)}, is within "
         f"{100 * tolerance:g} % of the best, {duration_text(lowest)} at {duration_text(best)}. "
-        f"Checkpoints and restarts are {100 * overhead:.2f} % of it, and "
+        f"Checkpoints and restarts are {100 * overhead:.2f} % of this JCT, and "
         f"{100 * loss:.1f} % of the jobs have sharing loss."
     )
 

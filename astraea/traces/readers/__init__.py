@@ -1,8 +1,8 @@
 """Readers of public trace formats, one file each; `read_trace` is the entry point.
 
 A reader makes `rows.Rows` from a file. To add one for a public log that is a single CSV file, name it in `HEADERS` and
-`READERS` of `published`. Name any other one in `FORMATS`, `read_trace` and `recognise`, and in `_ENDINGS` if a folder may
-have one file per tenant.
+`READERS` of `published`. Name any other one in `FORMATS`, `read_trace` and `recognise`, and in `_ENDINGS` if a folder
+may have one file per tenant.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def rounds_picture(plan: MarketPlan) -> Figure:
     fig, ax = charts.panels(width=7.0, height=3.4)
     color, y = look(OURS).color, np.arange(len(table))
     with style():
-        for k in range(0, last, 2):
+        for k in range(1, last, 2):
             ax.axvspan(2.0**k, 2.0 ** (k + 1), color="#EEEEEE", zorder=0)
         begin = np.maximum(table["arrival"], 1)
         ax.hlines(y, begin, table["start"], color="#8C8C8C", linewidth=0.9, label="waits")

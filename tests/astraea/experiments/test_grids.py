@@ -199,7 +199,7 @@ def test_the_shortest_term_within_the_tolerance_of_the_best_mean_is_recommended(
     assert term == 600
     assert reason == (
         "10 min is the shortest lease term whose average JCT, 1.7 min, is within 2 % of the best, 1.67 min at 20 min. "
-        "Checkpoints and restarts are 1.00 % of it, and 20.0 % of the jobs have sharing loss."
+        "Checkpoints and restarts are 1.00 % of this JCT, and 20.0 % of the jobs have sharing loss."
     )
     assert recommended_term(frame, tolerance=0)[0] == 1200
     assert recommended_term(leases({60.0: 102.0, 120.0: 101.0, 300.0: 100.0}))[0] == 60  # exactly 2 % is within
