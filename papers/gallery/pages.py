@@ -152,6 +152,7 @@ def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
     )
     lines = ["# All statements", "", f"{about} {_links(made)}", ""]
     lines += [f"{explained(made.claims)} {how_sure(made.claims)} {_frozen(made)}".strip(), ""]
+    lines += [line for text in IN_TWO_READINGS.values() for line in (text, "")]
     for paper in PAPERS:
         mine = made.claims[made.claims["id"].str.startswith(paper.prefix)]
         table = side_by_side(mine, ["id", "where"]).drop(columns="notes")

@@ -204,7 +204,7 @@ def in_words(tables: Sequence[Path]) -> str:
         reading = f" in the reading *{row['reading']}*" if row["reading"] in READINGS else ""
         said = f"It is {row['measured']} here{reading}, and {row['paper']} in the paper."
         farthest = f" The value that differs most is *{row['label']}* ({row['of']}{row['heading']}). {said}"
-    each = ", counted in each reading" if frame["reading"].isin(READINGS).any() else ""
+    each = "; a result in two readings counts twice" if frame["reading"].isin(READINGS).any() else ""
     who = "The papers print" if len(tables) > 1 else "The paper prints"
     without = f" {others[0].upper()}{others[1:]} are not counted." if others else ""
     return (
