@@ -62,9 +62,9 @@ _PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the market", "t
 
 _IN_FULL: Final = {
     r"\((\d+ of \d+) there\)": r"(\1 tested)",
-    r"flat to (.+?), less than (\d+) % above": r"up to \1 at most \2 % above",
+    r"flat to (.+?), less than (\d+) % above": r"at \1 less than \2 % above the lowest",
     r"a larger class lies above a smaller one by at most (\S+) points": (
-        r"at any running time, at most \1 points more of the larger gangs have finished than of the smaller ones"
+        r"at no running time is the share of larger gangs that have ended over \1 points above that of smaller ones"
     ),
     r"sizes at which somebody waits and the two differ": "sizes at which jobs wait and the two differ",
 }
