@@ -177,7 +177,7 @@ def _more(made: Made) -> dict[str, list[str]]:
     # the last finding makes sure of it from the tables
     exceptions = (
         " One of the statistics holds in direction only. A check is not decided if a scheduler that it is about cannot "
-        "run: AlloX learns running times from earlier jobs, and ITP has none."
+        "run: AlloX learns running times from earlier jobs, and ITP has none. Such a check has no verdict."
     )
     return {
         "rules": [
