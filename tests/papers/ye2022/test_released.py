@@ -105,9 +105,9 @@ def test_changes_and_the_walk_are_compared_within_each_seed() -> None:
     assert changes(table, {"jct": "JCT"}).loc["b", "JCT"] == "+0.0 % (1 of 2)"
     assert changes(table.assign(jct=[0.0, 9.0, 100.0, 110.0]), {"jct": "JCT"}).loc["b", "JCT"] == "–"
     rows = [
-        ("released, bug mended", False, False, "astraea-released", 0.3), ("released, bug mended", False, True, "astraea-released", 0.3),
-        ("as released", False, False, "astraea-released", 0.2),
-        ("as released", False, True, "astraea-released", 0.4),
+        ("released, bug mended", False, False, "astraea-released", 0.3),
+        ("released, bug mended", False, True, "astraea-released", 0.3),
+        ("as released", False, False, "astraea-released", 0.2), ("as released", False, True, "astraea-released", 0.4),
         ("released, bug mended", True, False, "astraea-released", 0.9), (WRITTEN, False, False, "astraea", 0.9),
     ]  # fmt: skip
     ran = pd.DataFrame(rows, columns=["variant", "overheads", "minutes", "scheduler", "sharing_loss"]).assign(seed=0)
