@@ -62,7 +62,7 @@ _PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the market", "t
 
 _IN_FULL: Final = {
     r"\((\d+ of \d+) there\)": r"(\1 tested)",
-    r"flat to (.+?), less than (\d+) % above": r"at \1 less than \2 % above the lowest",
+    r"flat to (.+?), less than (\d+) % above": r"at \1 under \2 % above the lowest",
     r"a larger class lies above a smaller one by at most (\S+) points": (
         r"at no running time is the share of larger gangs that have ended over \1 points above that of smaller ones"
     ),

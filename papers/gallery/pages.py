@@ -35,7 +35,8 @@ from papers.ye2022.readings import READINGS as CLUSTERS
 
 ABOUT: Final = {
     **{paper.key: (paper.title, paper.about) for paper in PAPERS},
-    "further": ("Further figures", "Experiments beyond the papers: design choices, load, single tenants, estimates."),
+    "further": ("Further figures", "Experiments beyond the papers: design choices, load, single tenants, "
+                "estimates. Only [Table 3](#gavel-table3) belongs to a paper, Gavel's."),
     "real_traces": ("Real traces", "The evaluation on recorded workloads, with its own verdicts."),
     "statements": ("All statements", "Every statement with its verdicts, a table for each paper."),
 }
@@ -48,9 +49,9 @@ IN_TWO_READINGS: Final = {
         "describe it. *(4 of 7 tested)* behind a value means that only four of the seven schedulers could be tested."
     ),
     MARKETS: (
-        "In the reading *as §5.1 says*, a job has 20 to 50 chunks of data, as §5.1 of the market's paper says. Total "
-        "revenue is then far below 0. In the reading *as here*, a job has as many chunks as it requested GPUs in the "
-        "trace."
+        "The market has two readings. In *as §5.1 says*, the data of a job has 20 to 50 chunks, as §5.1 of its paper "
+        "says. Jobs then take so long that total revenue is far below 0. In *as here*, a job has as many chunks as it "
+        "requested GPUs in the trace."
     ),
 }
 """The readings of a paper, explained."""
@@ -166,8 +167,8 @@ def _frozen(made: Made) -> str:
     """The hash of the rules, with a link to their changes."""
     changes = f"[a list]({made.path_to(frozen.HISTORY)})"
     return (
-        f"The rules are frozen: their hash is `{frozen.rules_hash()}`. If a rule has to change, {changes} names the "
-        "change, and the verdicts that changed with it."
+        f"The rules that judge statements are frozen: their hash is `{frozen.rules_hash()}`. If a rule has to change, "
+        f"{changes} names the change, and the verdicts that changed with it."
     )
 
 

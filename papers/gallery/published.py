@@ -178,7 +178,7 @@ def meaning(table: Path) -> str:
     """Explain the marks that the picture of a table has."""
     frame = as_written(table)
     ratio, seeds = frame["ratio"], frame["seeds"] != ""
-    marks = ["A diamond is the number in the paper, and the grey band is what lies within 10 % of it."]
+    marks = ["A diamond marks a number that the paper prints, and the grey band is what lies within 10 % of it."]
     if frame["relation"].isin([*_ARROWS]).any():
         marks.append("If the paper says *up to*, *at most* or *more than*, an arrow shows where its values lie.")
     marks.append(f"Dots are our values{', and small dots are single seeds' if seeds.any() else ''}.")

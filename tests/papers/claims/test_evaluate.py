@@ -108,7 +108,7 @@ def test_each_reading_is_judged_for_itself(tmp_path: Path) -> None:
     assert measured["ye.f10.best", "venus", PROGRAM].endswith("(4 of 7 there)")
     assert evaluate.in_full(measured["ye.f10.best", "venus", PROGRAM]).endswith("(4 of 7 tested)")
     flat = evaluate.in_full("lowest at 900 s with 4 h; flat to 3600 s, less than 2 % above")
-    assert flat == "lowest at 900 s with 4 h; at 3600 s less than 2 % above the lowest"
+    assert flat == "lowest at 900 s with 4 h; at 3600 s under 2 % above the lowest"
     assert verdicts["ye.f10.best", "venus", PAPERS] == OTHERWISE
     # a scheduler that one reading does not have is judged in the other; one that none has is not judged
     assert [reading for _, _, reading in found.loc[["ye.f11.allox"]].index] == [PAPERS]
