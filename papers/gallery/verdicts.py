@@ -88,7 +88,7 @@ def how_sure(claims: pd.DataFrame) -> str:
         f"The percentage behind a verdict is the share of {DRAWS:,} resamples in which the verdict is the same. "
         f"Below {100 * SURE:.0f} % the verdict is *not sure*.",
         f"A resample draws with replacement from the {kinds}.",
-        f"With only {rare}, the same verdict may come by chance." if rare else "",
+        f"With only {rare}, a high percentage may be luck." if rare else "",
         _shown(claims),
         f"{len(others)} verdicts in the tables cannot be resampled: {listed(whys, ', and ')}." if whys else "",
     ]

@@ -177,7 +177,7 @@ def test_a_page_says_how_sure_verdicts_are(tmp_path: Path) -> None:
     assert shown[PROGRAM].tolist() == ["✓ holds (99 %): 6.55 %"]
     assert shown[PAPERS].tolist() == ["✓ holds (100 %): 6.55 %"]
     text = how_sure(pd.concat([found, mine.assign(same=math.nan, resampled="one run")]))
-    assert "draws with replacement from the seeds (2). With only 2 seeds, the same verdict may come by chance." in text
+    assert "draws with replacement from the seeds (2). With only 2 seeds, a high percentage may be luck." in text
     assert text.endswith(" 2 verdicts in the tables cannot be resampled: they come from a single run.")
     others = mine.assign(same=math.nan, resampled=["a log of 2 weeks", "neither seeds nor trials"], kind=REPEATED)
     text = how_sure(pd.concat([mine, others]))
