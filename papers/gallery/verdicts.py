@@ -119,7 +119,7 @@ def steady(claims: pd.DataFrame) -> str:
     if results.empty:
         return ""
     return (
-        f"For {len(results)} of these verdicts, seeds, trials or weeks can be resampled. "
+        f"Seeds, trials or weeks can be resampled for {len(results)} of these verdicts. "
         f"{(results >= STEADY).sum()} of them stay the same in at least {100 * STEADY:.0f} % of the resamples. "
         f"{(results < SURE).sum()} stay the same in fewer than {100 * SURE:.0f} %, and are marked *not sure*."
     )

@@ -184,7 +184,7 @@ def test_a_page_says_how_sure_verdicts_are(tmp_path: Path) -> None:
     assert "The tables show 4 verdicts, of which 2 are counted: a statement that repeats another one is not" in text
     assert text.endswith("1 comes from a log of 2 weeks, and 1 comes from tables without seeds or trials.")
     text = steady(mine.assign(same=[0.96, 0.8]))
-    assert text.startswith("For 2 of these verdicts, seeds, trials or weeks can be resampled. 1 of them stay ")
+    assert text.startswith("Seeds, trials or weeks can be resampled for 2 of these verdicts. 1 of them stay ")
     assert how_sure(mine.assign(same=math.nan)) == steady(mine.assign(same=math.nan)) == ""
 
 
