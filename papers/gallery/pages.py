@@ -36,7 +36,7 @@ from papers.ye2022.readings import READINGS as CLUSTERS
 ABOUT: Final = {
     **{paper.key: (paper.title, paper.about) for paper in PAPERS},
     "further": ("Further figures", "Experiments beyond the papers: design choices, load, single tenants, "
-                "estimates. Only [Table 3](#gavel-table3) belongs to a paper, Gavel's."),
+                "estimates. Only [Table 3](further.md#gavel-table3) belongs to a paper, Gavel's."),
     "real_traces": ("Real traces", "The evaluation on recorded workloads, with its own verdicts."),
     "statements": ("All statements", "Every statement with its verdicts, a table for each paper."),
 }
