@@ -36,7 +36,7 @@ copyright = "The Astraea contributors; code MIT, text and figures CC-BY-4.0"
 version = release = astraea.__version__
 
 root_doc = "README"
-include_patterns = ["*.md", "bench/*.md", "data/LICENSES.md", "docs/**.md", "docs/**.rst", "figures/*.md"]
+include_patterns = ["*.md", "bench/*.md", "data/LICENSES.md", "data/*/README.md", "docs/**.md", "docs/**.rst", "figures/*.md"]
 include_patterns += ["notebooks/**.ipynb"]
 exclude_patterns = [".*", "**/.*", "build", "data/raw", "data/cache"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.linkcode", "numpydoc"]
