@@ -36,7 +36,7 @@ copyright = "The Astraea contributors; code MIT, text and figures CC-BY-4.0"
 version = release = astraea.__version__
 
 root_doc = "README"
-include_patterns = ["*.md", "bench/*.md", "data/LICENSES.md", "data/*/README.md", "docs/**.md", "docs/**.rst", "figures/*.md"]
+include_patterns = ["*.md", "bench/*.md", "data/LICENSES.md", "docs/**.md", "docs/**.rst", "figures/*.md"]
 include_patterns += ["notebooks/**.ipynb"]
 exclude_patterns = [".*", "**/.*", "build", "data/raw", "data/cache"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.linkcode", "numpydoc"]
@@ -151,12 +151,14 @@ def settle_links(app: Sphinx, doctree: nodes.document) -> None:
     slugs = app.env.metadata[docname].setdefault("myst_slugs", {})
     slugs.update({name: (None, name, "") for name in anchors})
     for node in [*doctree.findall(addnodes.download_reference), *doctree.findall(addnodes.pending_xref)]:
-        target = node["reftarget"]
-        if node["reftype"] != "myst" or node.get("refdomain"):
+        target, domain = node["reftarget"], node.get("refdomain")
+        is_page = domain == "doc" and target in app.env.found_docs
+        if node["reftype"] != "myst" or is_page or domain not in (None, "", "doc"):
             continue
+        path = ROOT / f"{target}.md" if domain == "doc" else (folder / target).resolve()
         if target.lstrip("#") in anchors:
             link = {"refid": target.lstrip("#")}
-        elif place := place_of(app, (folder / target).resolve()):
+        elif place := place_of(app, path):
             link = {"refuri": os.path.relpath(place, Path(docname).parent)}
         else:
             continue
