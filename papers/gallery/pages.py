@@ -44,9 +44,10 @@ ABOUT: Final = {
 
 IN_TWO_READINGS: Final = {
     CLUSTERS: (
-        "*The authors' program* is the simulator that ASTRAEA's authors released. Its rivals only reorder jobs within "
-        "the tenant that ASTRAEA has picked. *From the papers* means that each scheduler works as its own authors "
-        "describe it. *(4 of 7 tested)* behind a value means that only four of the seven schedulers could be tested."
+        "*The authors' program* is the simulator that ASTRAEA's authors released. In it, ASTRAEA's rivals only reorder "
+        "jobs within the tenant that ASTRAEA has picked. *From the papers* means that each scheduler works as its own "
+        "authors describe it. *(4 of 7 tested)* behind a value means that only four of the seven schedulers could be "
+        "tested."
     ),
     MARKETS: (
         "The market has two readings. In *as §5.1 says*, the data of a job has 20 to 50 chunks, as §5.1 of its paper "
