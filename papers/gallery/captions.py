@@ -20,7 +20,8 @@ class Entry(NamedTuple):
     text: str
     look: str = ""  # what to look at
     found: str = ""  # what came out on one trace, of which it has several, filled in from its own tables
-    recorded: str = ""  # what else to know of recorded workloads
+    more: str = ""  # what else to know, folded below the picture
+    recorded: str = ""  # the same of recorded workloads
     code: str = ""
     notebook: str = ""
     claims: tuple[str, ...] = ()  # how the identifiers of its statements begin
@@ -50,6 +51,18 @@ PAPERS: Final = (
 )
 
 
+FURTHER: Final = {
+    "further_schedulers": ("More on ASTRAEA and its rivals", "What decides their order: rules, load, overheads."),
+    "further_tenants": ("More on tenants and leases", "A tenant that asks for more, one that returns, lease terms."),
+    "further_estimates": ("Running times and their estimates", "How well they can be learned, and what errors cost."),
+    "further_slurm": ("On a real Slurm", "ASTRAEA and plain Slurm on a small cluster, and simulated."),
+    "further_gavel": ("More on Gavel", "A real cluster, placement, tenants on unequal GPUs."),
+    "further_themis": ("More on Themis", "One app, one auction, and which choices drive the results."),
+    "further_market": ("More on the market", "Its prices, and the two numbers that its paper leaves open."),
+}
+"""Pages of figures that no paper has: title, and a sentence about it."""
+
+
 def read(name: str) -> dict[str, Any]:
     """Read a file of ``captions/``."""
     return tomllib.loads((Path(__file__).with_name("captions") / f"{name}.toml").read_text(encoding="utf-8"))
@@ -60,10 +73,13 @@ def _entries(name: str) -> tuple[Entry, ...]:
     return tuple(Entry(id, **e | {name: tuple(e.get(name, ())) for name in lists}) for id, e in read(name).items())
 
 
-ENTRIES: Final[dict[str, tuple[Entry, ...]]] = {key: _entries(key) for key in (*(p.key for p in PAPERS), "further")}
-"""Every figure by the page that it belongs to, in order; in `further` those that no paper has."""
+ENTRIES: Final[dict[str, tuple[Entry, ...]]] = {key: _entries(key) for key in (*(p.key for p in PAPERS), *FURTHER)}
+"""Every figure by the page that it belongs to, in order."""
 
 EVERY: Final = [entry for entries in ENTRIES.values() for entry in entries]
+
+PAGE: Final = {entry.id: key for key, entries in ENTRIES.items() for entry in entries}
+"""The page of each figure, but for those of real workloads, which have a page of their own."""
 
 TRACES: Final = {
     "venus": "Venus", "philly": "Philly", "w2": "w2", "chrslo": "chrSLO", "chrSLO": "chrSLO",

@@ -24,7 +24,7 @@ from papers.claims.evaluate import counts, evaluate
 from papers.claims.filled import findings
 from papers.claims.notes import with_reasons
 from papers.gallery import published
-from papers.gallery.captions import ENTRIES, EVERY, PAPERS
+from papers.gallery.captions import ENTRIES, EVERY, FURTHER, PAPERS
 from papers.gallery.first import first_page
 from papers.gallery.sections import Made, Shown, alt, files, folded, section, shown, thumbnail, trace_of, trace_order
 from papers.gallery.tables import markdown
@@ -35,8 +35,7 @@ from papers.ye2022.readings import READINGS as CLUSTERS
 
 ABOUT: Final = {
     **{paper.key: (paper.title, paper.about) for paper in PAPERS},
-    "further": ("Further figures", "Experiments beyond the papers: design choices, load, single tenants, "
-                "estimates. Only [Table 3](further.md#gavel-table3) belongs to a paper, Gavel's."),
+    **FURTHER,
     "real_traces": ("Real traces", "The evaluation on recorded workloads, with its own verdicts."),
     "statements": ("All statements", "Every statement with its verdicts, a table for each paper."),
 }

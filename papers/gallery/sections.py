@@ -19,7 +19,7 @@ from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
 from papers.claims.checks import STATEMENTS
 from papers.claims.filled import NotMade, fill
-from papers.gallery.captions import ENTRIES, TRACES, Entry, is_real
+from papers.gallery.captions import FURTHER, PAGE, TRACES, Entry, is_real
 from papers.gallery.tables import markdown, written_out
 from papers.gallery.verdicts import finding, side_by_side, with_footnotes
 
@@ -122,12 +122,13 @@ def section(made: Made, figure: Shown, *, real: bool) -> list[str]:
     """One figure, line by line: its first picture, and folded the others, the verdicts and what made it."""
     entry, pictures, tables, claims = figure
     lines = [f'<a id="{entry.id}"></a>', "", f"## {entry.title}", ""]
-    lines += [*([_said(entry, real), ""] if entry.text else []), *_found(made, figure, real)]
+    lines += [*([_said(made, entry, real), ""] if entry.text else []), *_found(made, figure)]
     if not figure.is_there:
         lines += ["Not there yet.", ""]
     pages = [thumbnail(path, _alt(made, figure, path, real), WIDTH) for path in pictures]
     lines += [*pages[:1], ""] if pages else []
-    below = [line for page in pages[1:] for line in (page, "")]
+    more = [_filled(entry, text) for text in (entry.more, entry.recorded if real else "") if text]
+    below = [line for text in (*more, *pages[1:]) for line in (text, "")]
     if pictures:
         below += [files(pictures, tables), ""]
     else:  # a table of the paper, and not the numbers behind a picture
@@ -156,27 +157,34 @@ def _filled(entry: Entry, text: str) -> str:
     return " ".join(fill(text, f"papers/gallery/captions, {entry.id}").split())
 
 
-def _said(entry: Entry, real: bool) -> str:
-    """Return what the paper says, or what a figure of ours shows, and what to look at."""
-    text = _filled(entry, entry.text)
-    text = text if entry in ENTRIES["further"] else f"*The paper:* {text}"
+def _said(made: Made, entry: Entry, real: bool) -> str:
+    """Return what the paper says, or what a figure of ours shows, and what to look at.
+
+    The page of real workloads has a link to the same figure of the synthetic traces, if there is one.
+    """
     look = f" *Look at:* {_filled(entry, entry.look)}" if entry.look else ""
-    return f"{text}{look}{f' {entry.recorded}' if real and entry.recorded else ''}"
+    others = (path.stem.partition("_")[::2] for path in made.files if path.suffix == ".png")
+    if real and any(entry.has(name) and not is_real(entry, trace) for name, trace in others):
+        return f"[What it shows]({PAGE[entry.id]}.md#{entry.id}).{look}"
+    text = _filled(entry, entry.text)
+    return (text if PAGE[entry.id] in FURTHER else f"*The paper:* {text}") + look
 
 
-def _found(made: Made, figure: Shown, real: bool) -> list[str]:
+def _found(made: Made, figure: Shown) -> list[str]:
     """Return what came out: verdicts on statements of a paper, or of a further figure what its own table says.
 
-    Findings whose evidence names the figure are about the synthetic traces too, so the page of real ones has none.
+    A further figure has links to the findings whose evidence it is. They are written out if its table has no sentence.
     """
-    if figure.entry not in ENTRIES["further"]:
+    if PAGE[figure.entry.id] not in FURTHER:
         return [f"*Here:* {finding(figure.claims) or 'no statement is checked.'}", ""] if figure.entry.code else []
     own = _on(made, figure.entry, trace_of(figure.pictures[0])) if figure.pictures else ""
     said = rf"^(\d+)\. \*\*(.+?)\*\*.*figure `{re.escape(figure.entry.id)}`"
     named = re.findall(said, made.findings, re.MULTILINE)
-    links = [f"*Part of [finding {k}](README.md#finding-{k}):* {text.removesuffix('.')}." for k, text in named]
-    lines = [f"*Here:* {own}"] * bool(own) + links * (not (real and own))
-    return [line for each in lines for line in (each, "")]
+    links = [(f"[finding {k}](README.md#finding-{k})", text) for k, text in named]
+    if own:
+        see = f" See {' and '.join(link for link, _ in links)}." if links else ""
+        return [f"*Here:* {own}{see}", ""]
+    return [line for link, text in links for line in (f"*Here:* {text.removesuffix('.')} ({link}).", "")]
 
 
 def _on(made: Made, entry: Entry, trace: str) -> str:
@@ -210,7 +218,8 @@ def _alt(made: Made, figure: Shown, path: Path, real: bool) -> str:
     if words := figure.entry.panels.get(name.removeprefix(figure.entry.id)):
         return alt(f"{figure.entry.title} ({name[-1]})", words)
     text = f"The paper has no statement on this trace. {_filled(figure.entry, figure.entry.look)}"
-    return alt(figure.entry.title, text if len(figure.claims) else _said(figure.entry, real).replace("*", ""), trace)
+    said = _said(made, figure.entry, real=False).replace("*", "")
+    return alt(figure.entry.title, text if len(figure.claims) else said, trace)
 
 
 def _origin(made: Made, figure: Shown, real: bool) -> list[str]:

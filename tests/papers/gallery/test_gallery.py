@@ -52,7 +52,7 @@ def write(folder: Path, command: str = "make figures SCALE=paper", scale: str = 
 def test_pages(tmp_path: Path) -> None:
     make(tmp_path / "a")
     pages = write(tmp_path / "a")
-    assert sorted(pages) == ["README", "further", "real_traces", "statements", "ye2022"]
+    assert sorted(pages) == ["README", "further_tenants", "real_traces", "statements", "ye2022"]
     page = pages["ye2022"]
     assert page.index('src="fig13_venus.png"') < page.index('src="fig13_philly.png"')
     assert "✗ does not hold" in page and "– is not decided yet" in page and "Not there yet." in page
@@ -63,7 +63,7 @@ def test_pages(tmp_path: Path) -> None:
     assert 'src="fig13_my%7Clog.png"' in real and "my|log" not in page
     assert "my\\|log" in real  # a table cell
     assert "make figures TRACE=my|log ONLY=05_efficiency" in real
-    assert 'src="over-claiming_venus.png"' in pages["further"]
+    assert 'src="over-claiming_venus.png"' in pages["further_tenants"]
     assert "`make figures SCALE=paper`" in pages["README"] and "(ye2022.md)" in pages["README"]
     for id in read_claims()["id"]:  # every statement is listed, and stands at one figure
         assert id in pages["statements"]
@@ -89,7 +89,7 @@ def test_a_page_without_figures_goes(tmp_path: Path) -> None:
                 path.unlink()
     pages = write(tmp_path / "synthetic")
     assert sorted(pages) == ["README", "statements", "ye2022"]
-    assert "further.md" not in pages["README"] and "make real" not in pages["README"]
+    assert "further_" not in pages["README"] and "make real" not in pages["README"]
     pages = write(tmp_path / "real", "make figures SCALE=small TRACE=my.csv", "small")
     assert sorted(pages) == ["README", "real_traces", "statements"]
     assert "`make figures SCALE=small TRACE=my.csv ONLY=05_efficiency`" in pages["real_traces"]
