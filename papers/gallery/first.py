@@ -96,13 +96,13 @@ def _counts(made: Made, figures: Mapping[str, list[Shown]], rules: Sequence[str]
 
 
 def _map(about: Mapping[str, tuple[str, str]], figures: Mapping[str, list[Shown]]) -> list[str]:
-    """Every page, and every figure on it."""
-    lines = ['<a id="map"></a>', "", "## Map of the figures", ""]
+    """Every page, and folded every figure on it."""
+    lines, links = ['<a id="map"></a>', "", "## Map of the figures", ""], []
     for key, (title, text) in about.items():
         some = [figure.entry for figure in figures.get(key, []) if figure.is_there]
         if some or key == "statements":
-            links = [f"- [{entry.title}]({key}.md#{entry.id})" for entry in some]
             many = f" {len(some)} figure{'s' if len(some) > 1 else ''}." if some else ""
-            lines += [f"**[{title}]({key}.md)**: {text}{many}", ""]
-            lines += folded("The figures", links) if links else []
-    return lines
+            lines.append(f"- **[{title}]({key}.md)**: {text}{many}")
+        if some:
+            links += [f"**{title}**", "", *(f"- [{entry.title}]({key}.md#{entry.id})" for entry in some), ""]
+    return [*lines, "", *(folded("Every figure", links) if links else [])]
