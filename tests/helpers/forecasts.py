@@ -1,7 +1,7 @@
 """Forecast starts of the jobs of a log, beside their real starts.
 
 ``python tests/helpers/forecasts.py [LOG ...]`` measures the logs beside the tests and that of ../shared,
-and prints the table of docs/forecast.md.
+and prints the table of docs/forecast.md, with one more column: the intervals of the jobs that waited.
 """
 
 from __future__ import annotations
