@@ -21,7 +21,7 @@ import pandas as pd
 
 from astraea.core.wording import listed
 from papers import ROOT
-from papers.claims.checks import counted, judged, kind_of, traces_of
+from papers.claims.checks import judged, kind_of, traces_of
 from papers.judging import Verdict, reader
 from papers.market import workload as markets
 from papers.ye2022 import readings as clusters
@@ -29,14 +29,6 @@ from papers.ye2022 import readings as clusters
 COLUMNS: Final = (
     "id", "where", "trace", "reading", "kind", "statement", "paper", "measured", "value", "verdict", "note",
 )  # fmt: skip
-KINDS: Final = {
-    "result": "results",
-    "given": "what the synthetic traces are made to have",
-    "example": "worked examples",
-    "construction": "true by construction",
-}
-"""Kinds of statement, in words: of all but results, it says little that they hold."""
-
 MARKS: Final = dict(zip(Verdict, ("✓", "(✓)", "≈", "✗", "–"), strict=True))
 """The sign of each verdict."""
 
@@ -57,9 +49,6 @@ READINGS: Final = (*clusters.READINGS, *markets.READINGS)
 
 _RELATIONS: Final = {"=": "", "<=": "≤"}
 _BOUNDS: Final = ("<", "<=", ">", "up to", "close to")
-_PAPERS: Final = {"ye.": "ASTRAEA", "gavel.": "Gavel", "wang.": "the market", "themis.": "Themis"}
-"""The papers, by the beginning of their statements' identifiers."""
-
 _IN_FULL: Final = {
     r"\((\d+ of \d+) there\)": r"(\1 tested)",
     r"flat to (.+?), less than (\d+) % above": r"at \1 under \2 % above the lowest",
@@ -131,22 +120,3 @@ def in_full(measured: str) -> str:
     for terse, full in _IN_FULL.items():
         measured = re.sub(terse, full, measured)
     return measured
-
-
-def counts(table: pd.DataFrame) -> list[str]:
-    """Count the verdicts on each paper, in sentences; none for a paper of which nothing is there.
-
-    Each reading is counted for itself, and apart from results what else there is of `KINDS`; checks are those of
-    `counted`.
-    """
-    sentences = []
-    table = counted(table)
-    for prefix, paper in _PAPERS.items():
-        mine = table[table["id"].str.startswith(prefix)]
-        which = mine["kind"].map(KINDS).where(mine["kind"] != "result", mine["reading"])
-        for name in sorted(which.unique(), key=lambda name: (name in KINDS.values(), name != "")):
-            some = mine[which == name]
-            if (some["verdict"] != Verdict.NOT_YET).any():
-                checks = f"{len(some)} checks of {some['id'].nunique()} statements"
-                sentences.append(f"{paper}{name and f', {name}'}: {checks}, of which {in_words(some['verdict'])}.")
-    return sentences

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
 
-from papers.claims.evaluate import LEGEND
 from papers.gallery import headline, published
 from papers.gallery.captions import PAPERS
 from papers.gallery.sections import Made, Shown, alt, files, folded, thumbnail
 from papers.gallery.tables import markdown
 from papers.gallery.verdicts import explained, how_sure, steady, summary, tally
 from papers.scales import seeds
-
-THOSE: Final = (
-    "Some statements are about seven schedulers, but not every reading has all seven. Such a statement *holds for "
-    "those tested* if it is true of the schedulers that the reading has."
-)
-"""The verdict that needs most words."""
 
 _FINDING = re.compile(r"(\d+)\. \*\*(.+?)\*\* (.+)")
 
@@ -49,18 +41,24 @@ def _headline(made: Made) -> list[str]:
     note = (
         f"**Our Venus is synthetic**, because the authors' two weeks are not published. Values are means of "
         f"{len(seeds('venus', made.scale))} seeds, with the lowest and the highest in brackets. The lowest value of "
-        "each column is bold. The picture shows these shares on six traces: Venus and Philly are synthetic, and the "
-        "other four are recorded."
+        "each column is bold. The picture shows the same share on six traces."
+    )
+    short = (
+        "A job is *short of its share*, or has a *sharing loss*, if it received less than 95 % of the GPU-time that it "
+        "was entitled to. *The authors' program* is the simulator that ASTRAEA's authors released. *Built from the "
+        "papers* means that each scheduler works as its own authors describe it."
     )
     papers = ", ".join(f"[{paper.title}]({paper.key}.md)" for paper in PAPERS)
     about = [
-        f"We reproduced four papers on fair GPU scheduling: {papers}. These pages have every figure and a verdict on "
-        "every statement of the papers. Where a statement fails, they give the reason, if we found it.", "",
-        f"{summary(made.claims)} {explained(made.claims)} [All verdicts](#verdicts) are counted below, and "
-        f"[the map](#map) lists all figures. [A replay]({made.path_to('docs/site/replay/index.html')}) shows a day of "
-        "Venus under two schedulers; open it in a browser from a copy of the repository.",
+        f"We reproduced four papers on fair GPU scheduling: {papers}. Each paper has a page with "
+        "its figures and our verdicts on its statements. Most statements are checked on logs of jobs, called "
+        "*traces*.", "",
+        f"{summary(made.claims)} {explained(made.claims)}", "",
+        f"See [all verdicts](#verdicts), [all figures](#map), or [a replay]"
+        f"({made.path_to('docs/site/replay/index.html')}) of a day of Venus under two schedulers. Download the "
+        "repository to open the replay.",
     ]  # fmt: skip
-    lines = [*about, "", *headline.table(made.folder), "", note, "", thumbnail(picture, text, 800), ""]
+    lines = [*about, "", short, "", *headline.table(made.folder), "", note, "", thumbnail(picture, text, 800), ""]
     return [*lines, files([picture], []), ""]
 
 
@@ -78,20 +76,18 @@ def _counts(made: Made, figures: Mapping[str, list[Shown]], rules: Sequence[str]
     if counts.empty:
         return []
     many = (
-        f"{made.claims['id'].nunique()} statements are checked, some of them on several traces. ASTRAEA and the market "
-        "are built in two ways, which we call *readings*. A check is one statement on one trace in one reading."
+        f"We check {made.claims['id'].nunique()} statements. ASTRAEA and the market are built in two ways, called "
+        "*readings*. A check is one statement on one trace in one reading."
     )
     lines = ['## <a id="verdicts"></a>How many statements hold', "", many, "", *markdown(counts), ""]
-    lines += [f"{LEGEND}. {THOSE} {steady(made.claims)}".strip(), ""]
-    lines += folded("What is counted, in which readings, by which rules, and how sure it is",
-                    [*rules, how_sure(made.claims)])  # fmt: skip
+    sure = [text for each in (steady, how_sure) if (text := each(made.claims))]
+    lines += folded("What is counted, what the readings are, and how sure the verdicts are", [*rules, " ".join(sure)])
     tables = {paper: made.folder / f"{published.NAME}_{paper.key}.csv" for paper in PAPERS}
     there = {paper: path for paper, path in tables.items() if path.exists()}
     if there:
         pictures = ", ".join(f"[{paper.title}]({paper.key}.md)" for paper in there)
         said = published.in_words([*there.values()])
-        pages = f"The page of each paper has a picture of them: {pictures}."
-        lines += [f"**Every published value beside ours:** {said} {pages}", ""]
+        lines += [f"{said} Pictures: {pictures}.", ""]
     return lines
 
 

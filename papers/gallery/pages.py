@@ -20,7 +20,7 @@ from astraea.traces.named import FETCHED
 from astraea.traces.sources import SOURCES
 from astraea.traces.synthetic import SYNTHETIC
 from papers.claims import frozen, resampling
-from papers.claims.evaluate import counts, evaluate
+from papers.claims.evaluate import evaluate
 from papers.claims.filled import findings
 from papers.claims.notes import with_reasons
 from papers.gallery import published
@@ -28,7 +28,7 @@ from papers.gallery.captions import ENTRIES, EVERY, FURTHER, PAPERS
 from papers.gallery.first import first_page
 from papers.gallery.sections import Made, Shown, alt, files, folded, section, shown, thumbnail, trace_of, trace_order
 from papers.gallery.tables import markdown
-from papers.gallery.verdicts import explained, how_sure, side_by_side
+from papers.gallery.verdicts import by_reading, explained, how_sure, side_by_side
 from papers.market.workload import READINGS as MARKETS
 from papers.scales import seeds
 from papers.ye2022.readings import READINGS as CLUSTERS
@@ -36,25 +36,27 @@ from papers.ye2022.readings import READINGS as CLUSTERS
 ABOUT: Final = {
     **{paper.key: (paper.title, paper.about) for paper in PAPERS},
     **FURTHER,
-    "real_traces": ("Real traces", "The evaluation on recorded workloads, with its own verdicts."),
-    "statements": ("All statements", "Every statement with its verdicts, a table for each paper."),
+    "real_traces": ("Real traces", "The evaluation of ASTRAEA on recorded workloads."),
+    "statements": ("All statements", "Every statement with its verdicts."),
 }
 """Title of each page but the first, and a sentence about it."""
 
 IN_TWO_READINGS: Final = {
     CLUSTERS: (
-        "*The authors' program* is the simulator that ASTRAEA's authors released. In it, ASTRAEA's rivals only reorder "
-        "jobs within the tenant that ASTRAEA has picked. *From the papers* means that each scheduler works as its own "
-        "authors describe it. *(4 of 7 tested)* behind a value means that only four of the seven schedulers could be "
-        "tested."
+        "*The authors' program* is the simulator that ASTRAEA's authors released. In it, rivals only reorder the jobs "
+        "of the tenant that ASTRAEA picks. *From the papers* means that each scheduler works as its own authors "
+        "describe it. *(4 of 7 tested)* means that only four of the seven schedulers could be tested."
     ),
     MARKETS: (
-        "The market has two readings. In *as §5.1 says*, the data of a job has 20 to 50 chunks, as §5.1 of its paper "
-        "says. Jobs then take so long that total revenue is far below 0. In *as here*, a job has as many chunks as it "
-        "requested GPUs in the trace."
+        "In the market's reading *as §5.1 says*, a job has 20 to 50 chunks of data, as in §5.1 of its paper. Jobs "
+        "then take so long that total revenue is far below 0. In *as here*, a job has one chunk for each GPU that it "
+        "requests in the trace."
     ),
 }
 """The readings of a paper, explained."""
+
+MEANING: Final = "What the readings and verdicts mean, and how sure they are"
+"""Summary of a fold."""
 
 _PACKAGES: Final = ("numpy", "scipy", "highspy", "pandas", "numba", "matplotlib")
 
@@ -96,17 +98,17 @@ def _page(made: Made, key: str, figures: list[Shown], beside: Path | None) -> li
     title, about = ABOUT[key]
     mine = pd.concat([figure.claims for figure in figures])
     lines = [f"# {title}", "", f"{about} {_links(made)}", ""]
-    lines += [f"- {sentence}" for sentence in counts(mine)]
+    lines += [] if (counts := by_reading(mine)).empty else markdown(counts)
     below = [line for names, text in IN_TWO_READINGS.items() if {*names} & {*mine["reading"]} for line in (text, "")]
     below += [f"{explained(mine)} {sure}".strip(), ""] if (sure := how_sure(mine)) else []
+    below += [published.meaning(beside.with_suffix(".csv")), ""] if beside else []
     below += _made_from(made) if key == "real_traces" else []
-    lines += ["", *(folded("What the readings and verdicts mean, how sure they are", below) if below else [])]
+    lines += ["", *(folded(MEANING, below) if below else [])]
     if beside:
         words = published.in_words([beside.with_suffix(".csv")])
         named = title.replace("The ", "the ")
         text = alt(f"Every published value of {named} beside ours", words.replace("*", ""))
-        marks = published.meaning(beside.with_suffix(".csv"))
-        lines += [f"{words} {marks}", "", thumbnail(beside, text, 800), "", files([beside], []), ""]
+        lines += [words, "", thumbnail(beside, text, 800), "", files([beside], []), ""]
     links = [f"- [{figure.entry.title}](#{figure.entry.id})" for figure in figures]
     lines += folded("The figures of this page", links)
     return [*lines, *(line for f in figures for line in section(made, f, real=key == "real_traces"))]
@@ -148,12 +150,13 @@ def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
         for id, trace in zip(figure.claims["id"], figure.claims["trace"], strict=True)
     }
     about = (
-        "Each row of the tables is one statement on one trace. Its link leads to its figure. If the statement does not "
-        "hold, the reason is given there, if we found it."
+        "Each row is one statement on one trace. Its link leads to its figure and, if we know it, to the reason why "
+        "the statement fails."
     )
     lines = ["# All statements", "", f"{about} {_links(made)}", ""]
-    lines += [f"{explained(made.claims)} {how_sure(made.claims)} {_frozen(made)}".strip(), ""]
-    lines += [line for text in IN_TWO_READINGS.values() for line in (text, "")]
+    below = [line for text in IN_TWO_READINGS.values() for line in (text, "")]
+    below += [" ".join(f"{explained(made.claims)} {how_sure(made.claims)} {_frozen(made)}".split()), ""]
+    lines += folded(MEANING, below)
     for paper in PAPERS:
         mine = made.claims[made.claims["id"].str.startswith(paper.prefix)]
         table = side_by_side(mine, ["id", "where"]).drop(columns="notes")
@@ -165,10 +168,10 @@ def _statements(made: Made, figures: Mapping[str, list[Shown]]) -> list[str]:
 
 def _frozen(made: Made) -> str:
     """The hash of the rules, with a link to their changes."""
-    changes = f"[a list]({made.path_to(frozen.HISTORY)})"
+    changes = f"[A list]({made.path_to(frozen.HISTORY)})"
     return (
-        f"The rules that judge statements are frozen: their hash is `{frozen.rules_hash()}`. If a rule has to change, "
-        f"{changes} names the change, and the verdicts that changed with it."
+        f"The rules that judge statements are frozen; their hash is `{frozen.rules_hash()}`. {changes} names "
+        "each change of a rule, and the verdicts that changed with it."
     )
 
 
@@ -177,22 +180,21 @@ def _more(made: Made) -> dict[str, list[str]]:
     rules = f"[papers/rules.py]({made.path_to('papers/rules.py')}) and in the folder of each paper"
     # the last finding makes sure of it from the tables
     exceptions = (
-        " One of the statistics holds in direction only. A check is not decided if a scheduler that it is about cannot "
-        "run: AlloX learns running times from earlier jobs, and ITP has none. Such a check has no verdict."
+        " One of the statistics holds in direction only. A check is not decided if its scheduler cannot run: AlloX "
+        "learns from earlier jobs, and ITP has none."
     )
     return {
         "rules": [
             "A statement is checked in each reading, on every trace that has its figure. A statement that repeats "
-            "another one is not counted. Workloads that are cut from one log count once, with the worst of their "
-            f"verdicts. The rules of the checks are in {rules}. {_frozen(made)}", "",
+            "another one is not counted. w2, chrSLO and philly-vcs are cut from one log. They count once, with the "
+            f"worst of their verdicts. The rules of the checks are in {rules}. {_frozen(made)}", "",
             "Three kinds of checks cannot fail: statistics that the synthetic traces are made to have, worked "
             f"examples, and statements that are true by construction.{exceptions if made.findings else ''}", "",
             *(line for text in IN_TWO_READINGS.values() for line in (text, "")),
         ],
         "made": [
-            f"`{made.command}` runs every notebook in [notebooks]({made.path_to('notebooks')}) and writes these pages. "
-            "Each picture is a PNG file, and a CSV file has its numbers. Below each figure are its notebook, its "
-            "command and its code.", "",
+            f"`{made.command}` runs the [notebooks]({made.path_to('notebooks')}) and writes these pages. The command "
+            "and the code of each figure are below it.", "",
         ],
         "provenance": [_provenance(made)],
     }  # fmt: skip
@@ -204,7 +206,7 @@ def _provenance(made: Made) -> str:
     packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
     text = (
         f"Astraea {astraea.__version__}, Python {platform.python_version()}, {packages}. Scale `{made.scale}`: the "
-        f"synthetic traces have the seeds 0, 1, ... ({numbers}), and a real one has a single run."
+        f"synthetic traces have the seeds 0, 1, ... ({numbers}); a real one has a single run."
     )
     traces = {trace_of(path) for path in made.folder.glob("fig13_*.csv")}
     real = sorted(traces - set(SYNTHETIC))
@@ -212,7 +214,7 @@ def _provenance(made: Made) -> str:
         return text
     return (
         f"{text} The figures of {listed(real)}, {'real workloads' if real[1:] else 'a real workload'}, "
-        "come from `make real`; [their page](real_traces.md) lists the inputs and hashes."
+        "come from `make real`. [Their page](real_traces.md) lists the inputs and hashes."
     )
 
 

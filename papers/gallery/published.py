@@ -178,21 +178,20 @@ def meaning(table: Path) -> str:
     """Explain the marks that the picture of a table has."""
     frame = as_written(table)
     ratio, seeds = frame["ratio"], frame["seeds"] != ""
-    marks = ["A diamond marks a number that the paper prints, and the grey band is what lies within 10 % of it."]
+    marks = ["A diamond is the printed value, and the grey band is within 10 % of it."]
     if frame["relation"].isin([*_ARROWS]).any():
-        marks.append("If the paper says *up to*, *at most* or *more than*, an arrow shows where its values lie.")
+        marks.append("An arrow shows on which side of a printed bound the paper's values lie.")
     marks.append(f"Dots are our values{', and small dots are single seeds' if seeds.any() else ''}.")
     if ((ratio < 1 / EDGE) | (ratio > EDGE)).any():
-        marks.append("A dot at the edge would lie beyond the axis; its ratio is printed beside it.")
+        marks.append("A dot at the edge has its ratio beside it.")
     if ratio.isna().any():
-        marks.append("A cross is one of our values that has no ratio, because it is below 0 or not defined.")
+        marks.append("A cross is a value of ours that is below 0 or not defined.")
     return " ".join(marks)
 
 
 def in_words(tables: Sequence[Path]) -> str:
-    """Say how near the values in the tables of such pictures are to the published ones, and which is farthest."""
-    titles = {paper.key: f"{paper.title}, " if len(tables) > 1 else "" for paper in PAPERS}
-    frame = pd.concat([as_written(table).assign(of=titles[table.stem.partition("_")[2]]) for table in tables])
+    """Say how near the values in the tables of such pictures are to the published ones; of one, which is farthest."""
+    frame = pd.concat([as_written(table) for table in tables])
     near, far, many = _nearness(frame)
     others = _left_out(frame)
     if not many:
@@ -200,16 +199,15 @@ def in_words(tables: Sequence[Path]) -> str:
     equal = frame[frame["relation"].isin(_EQUAL) & (frame["kind"] == "result") & frame["ratio"].notna()]
     distance = np.log(equal["ratio"]).abs()
     farthest = ""
-    for row in equal.loc[distance == distance.max()].to_dict("records")[:1]:
+    for row in equal.loc[distance == distance.max()].to_dict("records")[: len(tables) == 1]:
         reading = f" in the reading *{row['reading']}*" if row["reading"] in READINGS else ""
         said = f"It is {row['measured']} here{reading}, and {row['paper']} in the paper."
-        farthest = f" The value that differs most is *{row['label']}* ({row['of']}{row['heading']}). {said}"
+        farthest = f" The value that differs most is *{row['label']}* ({row['heading']}). {said}"
     each = "; a result in two readings counts twice" if frame["reading"].isin(READINGS).any() else ""
     who = "The papers print" if len(tables) > 1 else "The paper prints"
-    without = f" {others[0].upper()}{others[1:]} are not counted." if others else ""
     return (
         f"{who} a value for {many} of our results{each}. Of these, {near} are within 10 % of the printed value, "
-        f"and {far} within a factor of 2.{without}{farthest}"
+        f"and {far} within a factor of 2.{farthest}"
     )
 
 

@@ -173,18 +173,15 @@ def _said(made: Made, entry: Entry, real: bool) -> str:
 def _found(made: Made, figure: Shown) -> list[str]:
     """Return what came out: verdicts on statements of a paper, or of a further figure what its own table says.
 
-    A further figure has links to the findings whose evidence it is. They are written out if its table has no sentence.
+    A further figure has links to the findings whose evidence it is.
     """
     if PAGE[figure.entry.id] not in FURTHER:
         return [f"*Here:* {finding(figure.claims) or 'no statement is checked.'}", ""] if figure.entry.code else []
     own = _on(made, figure.entry, trace_of(figure.pictures[0])) if figure.pictures else ""
-    said = rf"^(\d+)\. \*\*(.+?)\*\*.*figure `{re.escape(figure.entry.id)}`"
-    named = re.findall(said, made.findings, re.MULTILINE)
-    links = [(f"[finding {k}](README.md#finding-{k})", text) for k, text in named]
-    if own:
-        see = f" See {' and '.join(link for link, _ in links)}." if links else ""
-        return [f"*Here:* {own}{see}", ""]
-    return [line for link, text in links for line in (f"*Here:* {text.removesuffix('.')} ({link}).", "")]
+    said = rf"^(\d+)\. .*figure `{re.escape(figure.entry.id)}`"
+    links = [f"[finding {k}](README.md#finding-{k})" for k in re.findall(said, made.findings, re.MULTILINE)]
+    here = [f"*Here:* {own}"] * bool(own) + [f"See {' and '.join(links)}."] * bool(links)
+    return [" ".join(here), ""] if here else []
 
 
 def _on(made: Made, entry: Entry, trace: str) -> str:

@@ -29,8 +29,8 @@ WHY_NOT: Final = {
 """In words, where verdicts come from that are not resampled; other reasons are in words: ``a log of 2 weeks``."""
 
 EXPLAINED: Final = {
-    Verdict.OF_THOSE: "*For those tested* means that some of the schedulers in question could not be tested.",
-    Verdict.DIRECTION: "*In direction* means the right sign or order, but not the size.",
+    Verdict.OF_THOSE: "*For those tested* means that some schedulers of the statement could not be tested.",
+    Verdict.DIRECTION: "*In direction* means the right sign or order, but not the right size.",
 }
 """The verdicts that need words."""
 
@@ -85,12 +85,12 @@ def how_sure(claims: pd.DataFrame) -> str:
     rare = listed((f"{listed(some, OR)} {what}" for what, some in few.items() if some), OR)
     kinds = listed((f"{what} ({listed(some, OR)})" for what, some in numbers.items()), OR)
     sentences = [
-        f"The percentage behind a verdict is the share of {DRAWS:,} resamples in which the verdict is the same. "
-        f"Below {100 * SURE:.0f} % the verdict is *not sure*.",
+        f"The percentage behind a verdict is the share of {DRAWS:,} resamples with the same verdict. Below "
+        f"{100 * SURE:.0f} % the verdict is *not sure*.",
         f"A resample draws with replacement from the {kinds}.",
         f"With only {rare}, a high percentage may be luck." if rare else "",
         _shown(claims),
-        f"{len(others)} verdicts in the tables cannot be resampled: {listed(whys, ', and ')}." if whys else "",
+        f"{len(others)} verdicts cannot be resampled: {listed(whys, ', and ')}." if whys else "",
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -106,7 +106,7 @@ def _shown(claims: pd.DataFrame) -> str:
     """Count the verdicts that are shown, and say why fewer are counted."""
     there, once = (some[some["verdict"] != Verdict.NOT_YET] for some in (claims, counted(claims)))
     repeats = (there["kind"] == REPEATED).sum()
-    whys = ["a statement that repeats another one is not counted"] if repeats else []
+    whys = ["repeated statements are not counted"] if repeats else []
     whys += ["workloads that are cut from one log count once"] if len(there) > len(once) + repeats else []
     fewer = f", of which {len(once)} are counted: {listed(whys, ', and ')}" if whys else ""
     return f"The tables show {len(there)} verdicts{fewer}."
@@ -119,9 +119,9 @@ def steady(claims: pd.DataFrame) -> str:
     if results.empty:
         return ""
     return (
-        f"Seeds, trials or weeks can be resampled for {len(results)} of these verdicts. "
-        f"{(results >= STEADY).sum()} of them stay the same in at least {100 * STEADY:.0f} % of the resamples. "
-        f"{(results < SURE).sum()} stay the same in fewer than {100 * SURE:.0f} %, and are marked *not sure*."
+        f"Seeds, trials or weeks can be resampled for {len(results)} of the verdicts that can fail. Of these, "
+        f"{(results >= STEADY).sum()} stay the same in at least {100 * STEADY:.0f} % of the resamples, and "
+        f"{(results < SURE).sum()} in fewer than {100 * SURE:.0f} %."
     )
 
 
@@ -185,8 +185,8 @@ def _tally(verdicts: pd.Series[str]) -> str:
 def tally(claims: pd.DataFrame, link: Mapping[str, str]) -> pd.DataFrame:
     """Count verdicts: a row for each paper and reading, and the sum; `link` says where the page of a paper is.
 
-    Checks are those of `counted`. `can fail` are results; the others of `KINDS` say little if they hold, and their
-    verdicts are in the column behind. In each row the verdicts add up to the results.
+    Checks are those of `counted`. `can fail` are results. What a trace is made to have, worked examples and what is
+    true by construction say little if they hold; their verdicts are in the column behind. In each row the verdicts add up to the results.
     """
     claims, rows = counted(claims), []
     for paper in PAPERS:
@@ -211,3 +211,13 @@ def tally(claims: pd.DataFrame, link: Mapping[str, str]) -> pd.DataFrame:
         return table
     total = {"paper": "**all**", "reading": "", **table.drop(columns=["paper", "reading"]).sum().to_dict()}
     return pd.concat([table, pd.DataFrame([total])], ignore_index=True)
+
+
+def by_reading(claims: pd.DataFrame) -> pd.DataFrame:
+    """Count the verdicts on one paper: a row for each reading as `tally` has it, and the sum of several rows."""
+    counts = tally(claims, {})
+    counts = counts.loc[:, (counts != 0).any()]
+    if len(counts) <= 2:
+        return counts.iloc[:1].drop(columns=["paper", "reading"], errors="ignore")
+    last = counts.index == len(counts) - 1
+    return counts.assign(reading=counts["reading"].mask(last, "**all**")).drop(columns="paper")

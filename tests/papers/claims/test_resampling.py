@@ -178,13 +178,13 @@ def test_a_page_says_how_sure_verdicts_are(tmp_path: Path) -> None:
     assert shown[PAPERS].tolist() == ["✓ holds (100 %): 6.55 %"]
     text = how_sure(pd.concat([found, mine.assign(same=math.nan, resampled="one run")]))
     assert "draws with replacement from the seeds (2). With only 2 seeds, a high percentage may be luck." in text
-    assert text.endswith(" 2 verdicts in the tables cannot be resampled: they come from a single run.")
+    assert text.endswith(" 2 verdicts cannot be resampled: they come from a single run.")
     others = mine.assign(same=math.nan, resampled=["a log of 2 weeks", "neither seeds nor trials"], kind=REPEATED)
     text = how_sure(pd.concat([mine, others]))
-    assert "The tables show 4 verdicts, of which 2 are counted: a statement that repeats another one is not" in text
+    assert "The tables show 4 verdicts, of which 2 are counted: repeated statements are not counted" in text
     assert text.endswith("1 comes from a log of 2 weeks, and 1 comes from tables without seeds or trials.")
     text = steady(mine.assign(same=[0.96, 0.8]))
-    assert text.startswith("Seeds, trials or weeks can be resampled for 2 of these verdicts. 1 of them stay ")
+    assert text.startswith("Seeds, trials or weeks can be resampled for 2 of the verdicts that can fail. Of these, 1 ")
     assert how_sure(mine.assign(same=math.nan)) == steady(mine.assign(same=math.nan)) == ""
 
 
