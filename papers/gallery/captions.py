@@ -52,12 +52,16 @@ PAPERS: Final = (
 
 
 FURTHER: Final = {
-    "further_schedulers": ("More on ASTRAEA and its rivals", "What decides their order: rules, load, overheads."),
-    "further_tenants": ("More on tenants and leases", "A tenant that asks for more, one that returns, lease terms."),
-    "further_estimates": ("Running times and their estimates", "How well they can be learned, and what errors cost."),
-    "further_slurm": ("On a real Slurm", "ASTRAEA and plain Slurm on a small cluster, and simulated."),
-    "further_gavel": ("More on Gavel", "A real cluster, placement, tenants on unequal GPUs."),
-    "further_themis": ("More on Themis", "One app, one auction, and which choices drive the results."),
+    "further_schedulers": (
+        "More on ASTRAEA and its rivals", "How rules, load and overheads decide the order of the schedulers."
+    ),
+    "further_tenants": ("More on tenants and leases", "A tenant's history, requests and weight, and lease terms."),
+    "further_estimates": (
+        "Running times and their estimates", "How well running times can be learned, and what errors cost."
+    ),
+    "further_slurm": ("On a real Slurm", "ASTRAEA and plain Slurm, on a small cluster and in simulation."),
+    "further_gavel": ("More on Gavel", "A real cluster, spread gangs, and tenants on unequal GPUs."),
+    "further_themis": ("More on Themis", "One app, one auction, and the choices that drive the results."),
     "further_market": ("More on the market", "Its prices, and the two numbers that its paper leaves open."),
 }
 """Pages of figures that no paper has: title, and a sentence about it."""

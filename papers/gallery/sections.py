@@ -138,17 +138,18 @@ def section(made: Made, figure: Shown, *, real: bool) -> list[str]:
         table, notes = with_footnotes(side_by_side(claims))
         below += [*markdown(table), "", *notes, *([""] if notes else [])]
     below += _origin(made, figure, real)
-    return [*lines, *(folded(_below(pictures, claims), below) if below else [])]
+    return [*lines, *(folded(_below(pictures, claims, more), below) if below else [])]
 
 
-def _below(pictures: Sequence[Path], claims: pd.DataFrame) -> str:
+def _below(pictures: Sequence[Path], claims: pd.DataFrame, more: Sequence[str]) -> str:
     """Name what is folded below the first picture of a figure."""
     traces = list(dict.fromkeys(map(trace_of, pictures[1:])))
     others = f"also {' and '.join(traces)}" if traces and traces != [trace_of(pictures[0])] else ""
     many = len(pictures) - 1
     panels = "" if others or many < 1 else f"{many} more picture{'s' if many > 1 else ''}"
     verdicts = f"{len(claims)} verdict{'s' if len(claims) > 1 else ''}" if len(claims) else ""
-    words = ", ".join(x for x in (others, panels, verdicts, "numbers, what made it") if x)
+    explained = "more about it" if more else ""
+    words = ", ".join(x for x in (explained, others, panels, verdicts, "numbers, what made it") if x)
     return html.escape(words[:1].upper() + words[1:], quote=False)
 
 

@@ -185,8 +185,9 @@ def _tally(verdicts: pd.Series[str]) -> str:
 def tally(claims: pd.DataFrame, link: Mapping[str, str]) -> pd.DataFrame:
     """Count verdicts: a row for each paper and reading, and the sum; `link` says where the page of a paper is.
 
-    Checks are those of `counted`. `can fail` are results. What a trace is made to have, worked examples and what is
-    true by construction say little if they hold; their verdicts are in the column behind. In each row the verdicts add up to the results.
+    Checks are those of `counted`. `can fail` are results. The others say little if they hold: what a trace is made to
+    have, worked examples, and what is true by construction. Their verdicts are in the column behind. In each row the
+    verdicts add up to the results.
     """
     claims, rows = counted(claims), []
     for paper in PAPERS:
