@@ -55,7 +55,9 @@ _IN_FULL: Final = {
     r"a larger class lies above a smaller one by at most (\S+) points": (
         r"at no running time is the share of larger gangs that have ended over \1 points above that of smaller ones"
     ),
-    r"sizes at which somebody waits and the two differ": "sizes at which jobs wait and the two differ",
+        r"sizes at which somebody waits and the two differ": "sizes at which jobs wait and the two differ",
+    r"no ratio: Astraea (\S+), (\S+) ([^\s;]+)": r"no ratio, because \2 earns \3 and Astraea \1",
+    r"no ratio: (\S+ to \S+)": r"no ratio, because revenue is below 0 (\1)",
 }
 
 

@@ -47,7 +47,8 @@ PAPERS: Final = (
     Paper("ye2022", "ASTRAEA", "ye.", "Fairness of tenants and jobs by leases, on the synthetic traces."),
     Paper("narayanan2020", "Gavel", "gavel.", "Policies as optimization problems, for GPUs of several types."),
     Paper("wang2023", "The market", "wang.", "A market in which tenants sell what they do not use."),
-    Paper("mahajan2020", "Themis", "themis.", "Finish-time fairness by auctions. We had notes on the paper only."),
+    Paper("mahajan2020", "Themis", "themis.",
+          "Finish-time fairness by auctions. We did not have the paper, only notes on it."),
 )
 
 

@@ -49,8 +49,8 @@ IN_TWO_READINGS: Final = {
     ),
     MARKETS: (
         "In the market's reading *as §5.1 says*, a job has 20 to 50 chunks of data, as in §5.1 of its paper. Jobs "
-        "then take so long that total revenue is far below 0. In *as here*, a job has one chunk for each GPU that it "
-        "requests in the trace."
+        "then take so long that total revenue is far below 0. In the reading *as here*, a job has one chunk for each "
+        "GPU that it requests in the trace."
     ),
 }
 """The readings of a paper, explained."""
@@ -170,8 +170,8 @@ def _frozen(made: Made) -> str:
     """The hash of the rules, with a link to their changes."""
     changes = f"[A list]({made.path_to(frozen.HISTORY)})"
     return (
-        f"The rules that judge statements are frozen; their hash is `{frozen.rules_hash()}`. {changes} names "
-        "each change of a rule, and the verdicts that changed with it."
+        f"The rules that judge statements have the hash `{frozen.rules_hash()}`. If a rule changes, the hash changes "
+        f"too. {changes} has every such change, and the verdicts that it moved."
     )
 
 

@@ -210,7 +210,7 @@ def _alt(made: Made, figure: Shown, path: Path, real: bool) -> str:
     is_panel = (table == name) & (name != figure.entry.id)
     of_trace = figure.claims[mine & is_panel if is_panel.any() else mine]
     if len(of_trace):
-        return alt(figure.entry.title, finding(of_trace), trace)
+        return alt(figure.entry.title, finding(of_trace).replace("*", ""), trace)
     if own := _on(made, figure.entry, trace):
         return alt(figure.entry.title, own.replace("*", ""))
     if words := figure.entry.panels.get(name.removeprefix(figure.entry.id)):

@@ -30,7 +30,10 @@ WHY_NOT: Final = {
 
 EXPLAINED: Final = {
     Verdict.OF_THOSE: "*For those tested* means that some schedulers of the statement could not be tested.",
-    Verdict.DIRECTION: "*In direction* means the right sign or order, but not the right size.",
+    Verdict.DIRECTION: (
+        "*In direction* means that a weaker form of the statement holds: for example the right order without the right "
+        "size, or a first place that is missed by at most 10 %."
+    ),
 }
 """The verdicts that need words."""
 
@@ -149,6 +152,8 @@ def finding(claims: pd.DataFrame) -> str:
     there = claims[claims["verdict"] != Verdict.NOT_YET]
     if there.empty:
         return "nothing is measured yet." if len(claims) else ""
+    if (there["kind"] == "example").all():
+        return _tally(claims["verdict"])
     relation = read_claims().set_index("id")["relation"]
     printed = there["id"].map(relation).isin(_WITH_VALUE) & ~there["id"].map(lambda id: STATEMENTS[id].has_many)
     row = there[printed].iloc[0] if printed.any() else there.iloc[0]
@@ -157,8 +162,7 @@ def finding(claims: pd.DataFrame) -> str:
         ours = _each(mine, mine["measured"].map(in_full).str.partition(";")[0])
         said = f"In the paper: {row['paper']}. In our tables: {ours}"
     else:
-        said = f"This {_each(mine, mine['verdict'].map(lambda verdict: WORDS[verdict][0]))}"
-        said = said.replace("does not hold in both readings", "does not hold in either reading")
+        said = _judged(mine)
     tally = f" {_tally(claims['verdict'])}" if len(claims) > len(mine) else ""
     on = f" ({row['trace']})" if row["trace"] in SYNTHETIC or row["reading"] else ""
     return f"“{row['statement']}”{on}. {said}.{tally}"
@@ -170,6 +174,22 @@ def _each(mine: pd.DataFrame, words: pd.Series[str]) -> str:
         return f"{words.iloc[0]} in {'both' if len(mine) == 2 else 'all'} readings"
     both = zip(words, mine["reading"], strict=True)
     return listed(f"{word} ({reading})" if reading else word for word, reading in both)
+
+
+def _judged(mine: pd.DataFrame) -> str:
+    """Say whether a statement holds in each of its readings."""
+    words = [WORDS[Verdict(verdict)][0] for verdict in mine["verdict"]]
+    if len(words) == 2 and words[0] == words[1]:
+        return f"This {words[0]} in both readings".replace("not hold in both readings", "not hold in either reading")
+    if len(words) == 1:
+        return f"This {words[0]}{_in(mine['reading'].iloc[0])}"
+    return ", but ".join(f"{'it' if k else 'This'} {word}{_in(reading)}"
+                         for k, (word, reading) in enumerate(zip(words, mine["reading"], strict=True)))  # fmt: skip
+
+
+def _in(reading: str) -> str:
+    """Name a reading behind a verdict; nothing if there is only one."""
+    return f" in the reading *{reading}*" if reading else ""
 
 
 def _tally(verdicts: pd.Series[str]) -> str:
