@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
 import pandas as pd
 
 from papers.claims.filled import plain_name
@@ -51,7 +52,8 @@ def _by_tenants(frame: pd.DataFrame) -> pd.DataFrame:
     """Table 2 of each reading for a person: mean over trials, and the paper's values."""
     parts = {reading: table2(part) for reading, part in frame.groupby("reading", sort=False)}
     shown = pd.concat(parts, names=["reading"])
-    heads = [f"{quantity}, {source}" if source == "ours" else source for quantity, source in shown.columns]
+    quantities, sources = (shown.columns.get_level_values(k) for k in (0, 1))
+    heads = np.where(sources == "ours", quantities + ", ours", sources)
     return shown.set_axis(pd.Index(heads), axis=1).reset_index().map(_shown)
 
 

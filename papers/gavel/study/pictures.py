@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -226,7 +226,7 @@ def both_fairnesses(table: pd.DataFrame) -> Figure:
     fig, axes = charts.panels(columns=3, width=2.6, height=3.0)
     over_rate(table, "average_jct", axes[0])
     for ax, column, text in (
-        (axes[1], "average_ftf", "Mean $T_{shared}$ / $T_{isolated}$"),
+        (axes[1], "average_ftf", "$T_{shared}$ / $T_{isolated}$"),
         (axes[2], "sharing_loss", "Jobs with loss [%]"),
     ):
         charts.lines(table, "jobs_per_hour", column, by="policy", ax=ax)
@@ -234,7 +234,7 @@ def both_fairnesses(table: pd.DataFrame) -> Figure:
         if table[column].max() == 0:
             ax.set_ylim(0, 0.05)
         ax.set_ylabel(text)
-    charts.titles(axes, "(a) completion time", "(b) Gavel's fairness", "(c) ASTRAEA's fairness")
+    charts.titles(axes, "(a) completion time", "(b) Gavel's fairness, mean", "(c) ASTRAEA's fairness")
     charts.footnote(fig, "(c) counts GPU-time as held: a job on few fast GPUs, not many slow ones, is short there.")
     top = table[table["jobs_per_hour"] == table["jobs_per_hour"].max()].groupby("policy")["average_jct"].mean()
     gains = [f"{look(name).label} {top[name] / top[f'{name}-het']:.2g} times" for name in ("las", "ltgf")]
@@ -251,6 +251,9 @@ TENANT_PANELS: Final = (
 )
 """Columns of the full mark and of the other one, the title, and the label."""
 
+HELD: Final[dict[str, Any]] = {"marker": "|", "markersize": 11, "markeredgewidth": 2.2}
+"""Mark of what counts GPU-time as held."""
+
 
 def tenants(means: pd.DataFrame) -> Figure:
     """Draw averages and tails, and shares that lost by sharing; index policy, columns of `tenants.both_papers`."""
@@ -263,8 +266,8 @@ def tenants(means: pd.DataFrame) -> Figure:
             x = means.loc[policy, [filled, other]].to_numpy(float) / unit
             ax.plot(x, [y, y], color=here.color, linewidth=0.8)
             ax.plot(x[0], y, here.marker, color=here.color, markersize=6)
-            ax.plot(x[1], y, here.marker if k < 3 else "|", color=here.color, markersize=6 if k < 3 else 11,
-                    markerfacecolor="white", markeredgewidth=1.0 if k < 3 else 2.2)  # fmt: skip
+            mark: dict[str, Any] = {"marker": here.marker, "markersize": 6, "markerfacecolor": "white"}
+            ax.plot(x[1], y, color=here.color, **mark if k < 3 else HELD)
         if k < 3:
             _round_ticks(ax)
         else:
@@ -274,11 +277,10 @@ def tenants(means: pd.DataFrame) -> Figure:
         ax.set_ylim(-0.6, len(means) - 0.4)
         ax.set_xlabel(label)
         charts.title(ax, f"({'abcdef'[k]}) {text}")
-    for mark, fill, text in (
-        ("o", "full", "mean; in (d) to (f) by effective GPU-time"),
-        ("o", "none", "99 % quantile or worst"), ("|", "full", "by GPU-time held"),
-    ):  # fmt: skip
-        axes[0].plot([], [], mark, color="#444444", fillstyle=fill, markeredgewidth=1.5, label=text)
+    grey: dict[str, Any] = {"color": "#444444", "linestyle": ""}
+    axes[0].plot([], [], marker="o", label="mean; in (d) to (f) by effective GPU-time", **grey)
+    axes[0].plot([], [], marker="o", markerfacecolor="white", label="99 % quantile or worst", **grey)
+    axes[0].plot([], [], label="by GPU-time held", **grey | HELD)
     best = means["average_jct"].sort_values()
     jct = f"{best.iloc[0] / 3600:.2g} h"
     return charts.legend(fig, columns=3, headline=f"{look(str(best.index[0])).label} has the lowest average JCT, {jct}")
