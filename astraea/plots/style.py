@@ -244,11 +244,18 @@ def announce_scales(fig: Figure) -> None:
     for ax in (ax for ax in fig.axes if ax.get_label() != "<colorbar>"):
         for axis in (ax.xaxis, ax.yaxis):
             text = axis.get_label_text()
-            is_cut = axis is ax.yaxis and axis.get_scale() == "linear" and min(axis.get_view_interval()) > 0
+            low = min(axis.get_view_interval())
+            is_cut = axis is ax.yaxis and axis.get_scale() == "linear" and low > 0 and not _is_minus(axis, low)
             said = "log scale" if axis.get_scale() == "log" else "axis cut" if is_cut else ""
-            if text and said and said not in text:
-                gap = "\n" if axis is ax.yaxis or len(text) > 24 else " "
+            if text and said and said not in " ".join(text.split()):
+                letters = 14 * ax.get_position().width * fig.get_figwidth()  # that fit below the panel
+                gap = "\n" if axis is ax.yaxis or len(text) + len(said) + 3 > letters else " "
                 axis.set_label_text(f"{text}{gap}({said})")
+
+
+def _is_minus(axis: Axis, value: float) -> bool:
+    """Whether a value is shown with a minus sign, as a ratio below 1 is on an axis of changes."""
+    return axis.get_major_formatter().format_ticks([value])[0].startswith(("-", "\N{MINUS SIGN}"))
 
 
 def log_ticks(axis: Axis, factor: float = 1.0) -> None:

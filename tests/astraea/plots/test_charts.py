@@ -212,6 +212,11 @@ def test_labels_say_which_axes_are_logarithmic_or_cut() -> None:
         charts.legend(fig)
     assert [ax.get_xlabel() for ax in axes] == ["Jobs (log scale)"] * 2
     assert [ax.get_ylabel() for ax in axes] == ["JCT [h]\n(axis cut)", "Time of one solve\n(log scale)"]
+    fig, ax = charts.panels(width=1.5)
+    ax.set(xscale="log", xlabel="Average slowdown", ylabel="Change [%]", ylim=(0.9, 1.1))
+    ax.yaxis.set_major_formatter(lambda ratio, _: f"{100 * ratio - 100:+.0f}")
+    charts.legend(fig)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Average slowdown\n(log scale)", "Change [%]")
 
 
 def test_one_seed_is_drawn_once() -> None:
