@@ -254,7 +254,7 @@ def announce_scales(fig: Figure) -> None:
 
 
 def _is_minus(axis: Axis, value: float) -> bool:
-    """Whether a value is shown with a minus sign, as a ratio below 1 is on an axis of changes."""
+    """Return true for a value that is shown with a minus sign, as a ratio below 1 is on an axis of changes."""
     return axis.get_major_formatter().format_ticks([value])[0].startswith(("-", "\N{MINUS SIGN}"))
 
 
