@@ -39,11 +39,13 @@ def further_forms() -> tuple[str, ...]:
     return tuple(one_of(word, KNOWN, "form") for word in named if word)
 
 
-def save(fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFrame) -> None:
+def save(
+    fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFrame, *, is_shown: bool = True
+) -> None:  # fmt: skip
     """Write `<id>_<trace>.png`, `.csv`, and the further forms that are wanted; the same figure gives the same bytes.
 
-    In a notebook the picture is shown as it was written, and the figure closed. `InputError` if the folder cannot be
-    written.
+    In a notebook the picture is shown as it was written, if `is_shown`, and the figure closed. `InputError` if the
+    folder cannot be written.
     """
     base = save_table(data, id, trace, folder).with_suffix("")
     written = {}
@@ -54,13 +56,18 @@ def save(fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFram
         written[kind] = buffer.getvalue()
         write_atomically(base.with_name(f"{base.name}.{kind}"), written[kind])
     if "inline" in plt.get_backend():  # which would draw it once more
-        from IPython.display import display
-
-        width, height = (int(size) for size in fig.bbox.size)
-        text = f"<Figure size {width}x{height} with {len(fig.axes)} Axes>"
-        picture = {"image/png": b64encode(written["png"]).decode(), "text/plain": text}
-        display(picture, raw=True, metadata={"image/png": {"width": width, "height": height}})  # type: ignore[no-untyped-call]
+        if is_shown:
+            _display(fig, written["png"])
         plt.close(fig)
+
+
+def _display(fig: Figure, png: bytes) -> None:
+    from IPython.display import display
+
+    width, height = (int(size) for size in fig.bbox.size)
+    text = f"<Figure size {width}x{height} with {len(fig.axes)} Axes>"
+    picture = {"image/png": b64encode(png).decode(), "text/plain": text}
+    display(picture, raw=True, metadata={"image/png": {"width": width, "height": height}})  # type: ignore[no-untyped-call]
 
 
 def save_table(data: pd.DataFrame, id: str, trace: str, folder: str | Path) -> Path:

@@ -118,8 +118,9 @@ def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axe
     """Draw one legend above all panels, every name once, in the order of `LOOKS`, with a `headline` over it.
 
     It has what is drawn in `axes`, by default in all. A long headline is wrapped into even lines, but not between a
-    number and its unit. Returns the figure, which is then complete.
+    number and its unit. Labels say which axes are logarithmic or cut. Returns the figure, which is then complete.
     """
+    announce_scales(fig)
     headline = "\n".join(_even_lines(line, int(11 * fig.get_figwidth())) for line in headline.split("\n"))
     handles: dict[str, Any] = {}
     for ax in fig.axes if axes is None else axes:
@@ -175,9 +176,9 @@ def footnote(fig: Figure, text: str) -> None:
 
 
 def title(ax: Axes, text: str, below: str = "") -> None:
-    """Write a panel's title, and a smaller line below it."""
+    """Write a panel's title, and smaller lines below it."""
     with style():
-        ax.set_title(f"{text}\n" if below else text)
+        ax.set_title(text + "\n" * len(below.splitlines()))
         if below:
             ax.annotate(below, (0.5, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", ha="center",
                         fontsize=8)  # fmt: skip
@@ -236,6 +237,25 @@ def name_axis(axis: Axis, column: str, *, log: bool = False) -> None:
 def announce_log(axis: Axis) -> None:
     """Say in an axis' label that its scale is logarithmic."""
     axis.set_label_text(f"{axis.get_label_text()} (log scale)")
+
+
+def announce_scales(fig: Figure) -> None:
+    """Say in the labels which axes are logarithmic, and which vertical ones do not begin at 0."""
+    for ax in (ax for ax in fig.axes if ax.get_label() != "<colorbar>"):
+        for axis in (ax.xaxis, ax.yaxis):
+            text = axis.get_label_text()
+            low = min(axis.get_view_interval())
+            is_cut = axis is ax.yaxis and axis.get_scale() == "linear" and low > 0 and not _is_minus(axis, low)
+            said = "log scale" if axis.get_scale() == "log" else "axis cut" if is_cut else ""
+            if text and said and said not in " ".join(text.split()):
+                letters = 14 * ax.get_position().width * fig.get_figwidth()  # that fit below the panel
+                gap = "\n" if axis is ax.yaxis or len(text) + len(said) + 3 > letters else " "
+                axis.set_label_text(f"{text}{gap}({said})")
+
+
+def _is_minus(axis: Axis, value: float) -> bool:
+    """Return true for a value that is shown with a minus sign, as a ratio below 1 is on an axis of changes."""
+    return axis.get_major_formatter().format_ticks([value])[0].startswith(("-", "\N{MINUS SIGN}"))
 
 
 def log_ticks(axis: Axis, factor: float = 1.0) -> None:

@@ -197,7 +197,8 @@ def _hours(seconds: float, digits: int = 1) -> str:
     return f"{_fixed(seconds / HOUR, digits)} h"
 
 
-def _name(scheduler: str) -> str:
+def plain_name(scheduler: str) -> str:
+    """Name of a scheduler without formulas."""
     return look(scheduler).label.replace(r"$_{\mathrm{fair}}$", "_fair").replace(", under", " under")
 
 
@@ -207,5 +208,5 @@ def _environment() -> Environment:
     environment.globals |= {"value": value, "table": table, "paper": paper, "checks": checks, "sure": sure}
     environment.globals |= {"ahead": ahead, "steadiness": steadiness, "program": PROGRAM, "papers": PAPERS, "ALL": ALL}
     environment.filters |= {"fixed": _fixed, "percent": _percent, "points": _points, "hours": _hours}
-    environment.filters |= {"name": _name}
+    environment.filters |= {"name": plain_name}
     return environment

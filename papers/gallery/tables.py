@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
 import pandas as pd
 
+from papers.claims.filled import plain_name
 from papers.gallery.captions import read
+from papers.market.study.settings import table2
 
 LONGEST: Final = 20
 """Rows of a table that is open when a page is; a longer one opens on a click."""
 
 GENERATOR: Final[Mapping[str, str]] = read("generator")
 """Terse names and reasons in the table of the generators, written out."""
+
+HEADS: Final = {
+    "what": "case", "other": "another case", "gain_other": "gain there", "instances": "tried in",
+    "violations": "fails in", "repaired": "fails in, without prices in tenants' shares",
+    "counter_example": "smallest counter-example",
+}  # fmt: skip
+"""Heads for columns whose names say too little."""
 
 
 def markdown(frame: pd.DataFrame) -> list[str]:
@@ -24,19 +34,35 @@ def markdown(frame: pd.DataFrame) -> list[str]:
 
 def written_out(id: str, frame: pd.DataFrame) -> list[str]:
     """The table of a figure that has no picture, line by line."""
-    shown = {"table1": _shares, "generator": _ranges}.get(id, _rounded)(frame)
+    shown = {"table1": _shares, "generator": _ranges, "wang-table2": _by_tenants}.get(id, _readable)(frame)
     lines = markdown(shown)
     if len(shown) <= LONGEST:
         return lines
     return ["<details>", f"<summary>{len(shown)} rows</summary>", "", *lines, "", "</details>"]
 
 
-def _rounded(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table for a person: mean over trials, four digits."""
-    keys = [c for c in frame if c in ("reading", "tenants", "scheduler")]
-    if "trial" in frame and keys:
-        frame = frame.groupby(keys, sort=False).mean(numeric_only=True).drop(columns="trial").reset_index()
-    return frame.map(lambda x: f"{x:.4g}" if isinstance(x, float) else x).replace("nan", "")
+def _readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table for a person: heads and schedulers in words, numbers of four digits."""
+    if "scheduler" in frame:
+        frame = frame.assign(scheduler=frame["scheduler"].map(plain_name))
+    return frame.rename(columns=HEADS).map(_shown)
+
+
+def _by_tenants(frame: pd.DataFrame) -> pd.DataFrame:
+    """Table 2 of each reading for a person: mean over trials, and the paper's values."""
+    parts = {reading: table2(part) for reading, part in frame.groupby("reading", sort=False)}
+    shown = pd.concat(parts, names=["reading"])
+    quantities, sources = (shown.columns.get_level_values(k) for k in (0, 1))
+    heads = np.where(sources == "ours", quantities + ", ours", sources)
+    return shown.set_axis(pd.Index(heads), axis=1).reset_index().map(_shown)
+
+
+def _shown(value: object) -> object:
+    """A number with four digits or a comma for thousands, "" for none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return "" if text == "nan" else text.replace("-", "\N{MINUS SIGN}")
 
 
 def _shares(frame: pd.DataFrame) -> pd.DataFrame:

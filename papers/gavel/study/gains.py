@@ -40,10 +40,10 @@ def draw_ratios(table: pd.DataFrame, ratios: Sequence[tuple[str, Factor]], ax: A
 
     Each is a column of `table` and a factor; small dots are seeds. A second column has a dashed line.
     """
-    texts = {"average_ftf": "fairness", "high_jct": "weight 5", "low_jct": "weight 1"}
-    top = 1.0
+    texts = {"average_ftf": "fairness (dashed)", "high_jct": "weight 5", "low_jct": "weight 1 (dashed)"}
+    top, lines = 1.0, []
     with style():
-        for k, (column, (baseline, better, paper)) in enumerate(ratios):
+        for column, (baseline, better, paper) in ratios:
             here, is_second = look(better), column not in ("average_jct", "high_jct")
             means = times_less(table, column, baseline, [better])[better]
             seeds = table.pivot_table(index=["jobs_per_hour", "seed"], columns="policy", values=column)
@@ -58,10 +58,11 @@ def draw_ratios(table: pd.DataFrame, ratios: Sequence[tuple[str, Factor]], ax: A
                 ax.plot([], [], **PUBLISHED)
             said = f"{look(baseline).label} / {here.label}" + (f", {texts[column]}" if column in texts else "")
             ours = f"{means.iloc[-1]:.2g}×" + (f", paper {paper:g}×" if np.isfinite(paper) else "")
-            ax.text(0.03, 0.98 - 0.15 * k, f"{said}\n{ours}", transform=ax.transAxes, fontsize=7, va="top")
+            lines += [said, ours]
             top = float(np.nanmax([top, each.max(), paper]))
+        ax.text(0.03, 0.98, "\n".join(lines), transform=ax.transAxes, fontsize=7, va="top")
         ax.axhline(1, **REFERENCE)
-        ax.set_ylim(0, top / (0.95 - 0.15 * len(ratios)))
+        ax.set_ylim(0, top / (0.95 - 0.17 * len(ratios)))
         ax.set_xticks(sorted(table["jobs_per_hour"].unique()))
         ax.set_ylabel("Times lower")
         name_axis(ax.xaxis, "jobs_per_hour")

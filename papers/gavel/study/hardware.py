@@ -13,18 +13,17 @@ from matplotlib.figure import Figure
 
 from astraea.core.units import HOUR
 from astraea.plots import charts
-from astraea.plots.charts import PUBLISHED
 from astraea.plots.style import REFERENCE, log_ticks, look
 
 MARKS: Final[dict[str, dict[str, Any]]] = {
-    "cluster": PUBLISHED | {"label": "cluster"},
-    "their simulator": {"marker": "D", "linestyle": "", "color": "#222222", "markersize": 3.5},
+    "cluster": {"marker": "x", "linestyle": "", "color": "#000000", "markersize": 7, "markeredgewidth": 2.2},
+    "their simulator": {"marker": "|", "linestyle": "", "color": "#222222", "markersize": 8, "markeredgewidth": 1.8},
     "here": {"marker": "o", "linestyle": "", "color": "#888888", "markersize": 5},
     "as their simulator": {
-        "marker": "s", "linestyle": "", "color": "#0072B2", "markersize": 4.5, "markerfacecolor": "white",
+        "marker": "s", "linestyle": "", "color": "#222222", "markersize": 4.5, "markerfacecolor": "white",
     },
 }  # fmt: skip
-"""Marks of the sources, those of Table 3."""
+"""Marks of the sources."""
 
 PANELS: Final = (
     ("makespan", "Makespan [h]", HOUR), ("average_jct", "Average JCT [h]", HOUR),
@@ -65,8 +64,10 @@ def steps(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
         here, cluster, simulator = look(policy), jct[policy, "cluster"], jct[policy, "their simulator"]
         ax.plot(100 * part["average_jct"] / cluster, range(len(part)), here.marker, linestyle=here.line,
                 color=here.color, markersize=4, label=here.label)  # fmt: skip
-        mark = MARKS["their simulator"] | {"color": here.color, "markersize": 5}
-        ax.plot(100 * simulator / cluster, len(part), **mark)
+        last = 100 * part["average_jct"].iloc[-1] / cluster, 100 * simulator / cluster
+        ax.plot(last, [len(part) - 1, len(part)], color=here.color, linestyle=here.line, linewidth=0.8)
+        ax.plot(last[1], len(part), here.marker, color=here.color, markersize=7, markerfacecolor="white",
+                markeredgewidth=1.6)  # fmt: skip
     ax.axvline(100, **REFERENCE)
     ax.set_yticks(range(len(rows)), rows)
     ax.set_ylim(len(rows) - 0.5, -0.5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -15,12 +15,15 @@ from astraea.core.units import HOUR
 from astraea.core.wording import listed
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
-from astraea.plots.style import BEHIND, look, name_axis
+from astraea.plots.style import BEHIND, look
 from papers.areas import heatmap
 from papers.gavel.study.gains import Factor, draw_ratios, gain, over_rate, room
 
 TYPES: Final = (("#004488", "o"), ("#BB5566", "s"), ("#DDAA33", "D"))
 """Colours and marks of the accelerator types, from new to old; no scheduler has these colours."""
+
+JOBS_OF: Final = {"continuous-single": "one GPU each", "continuous-multiple": "with gangs"}
+"""Traces in words."""
 
 
 def over_load(
@@ -51,7 +54,7 @@ def over_load(
     low, high = axes[2].get_xlim()
     charts.name_values(axes[2], marks)
     axes[2].set_xlim(low, high)
-    charts.titles(axes, f"(a) {trace}", "(b) the gain", f"(c) jobs at {top}")
+    charts.titles(axes, f"(a) {JOBS_OF[trace]}", "(b) the gain", f"(c) jobs at {top}")
     column, factor = ratios[0]
     names = f"{look(factor.better).label} shortens the JCT of {look(factor.baseline).label}"
     return charts.legend(fig, headline=f"At {top}, {names} {gain(table, column, factor)}")
@@ -70,19 +73,21 @@ def averages(table: pd.DataFrame, *, height: float = 2.8) -> Figure:
     change = table.join(reference, on=keys)
     change["more"] = 100 * (change["average_jct"] / change["reference"] - 1)
     charts.lines(change, "jobs_per_hour", "more", by="policy", ax=axes[1], each=True)
-    most = change.groupby(["policy", "jobs_per_hour"])["more"].mean().drop(base).groupby("policy").max()
+    most = change.groupby(["policy", "jobs_per_hour"])["more"].mean().groupby("policy").max()
     spread = 0.1 * float(np.ptp(change["more"]))
     axes[1].set_ylim(min(0.0, change["more"].min()) - spread, change["more"].max() + spread)
-    axes[1].set_ylabel("Average JCT, change [%]")
+    axes[1].set_ylabel("Change of JCT [%]")
     rates = sorted(table["jobs_per_hour"].unique())
     for ax in axes:
         ax.set_xticks(rates, [f"{rate:.2g}" for rate in rates])
     charts.title(axes[0], "(a) over load")
-    ends = " to ".join(f"{x:+.0f}" for x in sorted({most.min(), most.max()}))
     charts.title(axes[1], f"(b) against “{look(base).label}”", "same seed")
     one_seed(fig, table)
-    compared = {"ideal": "Against an ideal execution, rounds", "oracle": "Against measured pairs, estimated ones"}[base]
-    return charts.legend(fig, columns=2, headline=f"{compared} change JCT by at most {ends} %")
+    headline = f"Rounds lengthen average JCT by at most {most.get('rounds', 0):.0f} %"
+    if base == "oracle":
+        headline = f"Estimated pairs lengthen average JCT by at most {most['estimated']:.0f} %"
+        headline += f", and by {most['estimated-known']:.0f} % if job types are known"
+    return charts.legend(fig, columns=2, headline=headline)
 
 
 def one_seed(fig: Figure, table: pd.DataFrame) -> None:
@@ -97,13 +102,13 @@ def priorities(table: pd.DataFrame, high: float, low: float) -> Figure:
     for ax, column in zip(axes, ("high_jct", "low_jct"), strict=False):
         over_rate(table, column, ax)
         ax.set_ylabel("Average JCT [h]")
-    axes[0].set_ylim(axes[1].get_ylim())
-    name_axis(axes[0].yaxis, "average_jct")
     ratios = [("high_jct", Factor("las", "las-het", high)), ("low_jct", Factor("las", "las-het", low))]
     draw_ratios(table, ratios, axes[2])
     charts.titles(axes, "(a) weight 5", "(b) weight 1", "(c) the gain")
-    both = " and ".join(gain(table, column, factor) for column, factor in ratios)
-    return charts.legend(fig, headline=f"At {table['jobs_per_hour'].max():g} jobs/h, weights 5 and 1 gain {both}")
+    heavy, light = (gain(table, column, factor) for column, factor in ratios)
+    at = f"At {table['jobs_per_hour'].max():g} jobs/h"
+    headline = f"{at}, LAS het. shortens JCT {heavy} for weight 5, {light} for weight 1"
+    return charts.legend(fig, headline=headline)
 
 
 def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
@@ -115,12 +120,10 @@ def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
     charts.lines(table, "jobs", "makespan", by="policy", ax=axes[0])
     room(axes[0])
     charts.lines(relative, "jobs", "times", by="policy", ax=axes[1])
-    first, second = sorted(table["jobs"].unique())[:2]
     for policy, times in published.items():
         axes[1].axhline(times, color=look(policy).color, linewidth=0.8)
-        side = 2 if times > 1 else -9
-        axes[1].annotate(f"paper: {times:g}×", ((first + second) / 2, times), (0, side), fontsize=7, ha="center",
-                         textcoords="offset points", bbox=BEHIND)  # fmt: skip
+        axes[1].annotate(f"paper, {look(policy).label}: {times:g}×", (0.02, times), (0, -9), fontsize=7,
+                         xycoords=("axes fraction", "data"), textcoords="offset points", bbox=BEHIND)  # fmt: skip
     axes[1].set_ylim(0.6, 1.15 * max(relative["times"].max(), *published.values()))
     axes[1].set_ylabel("Relative makespan")
     charts.titles(axes, "(a) time to complete all jobs", "(b) over Makespan het.'s")
@@ -223,7 +226,7 @@ def both_fairnesses(table: pd.DataFrame) -> Figure:
     fig, axes = charts.panels(columns=3, width=2.6, height=3.0)
     over_rate(table, "average_jct", axes[0])
     for ax, column, text in (
-        (axes[1], "average_ftf", "Mean $T_{shared}$ / $T_{isolated}$"),
+        (axes[1], "average_ftf", "$T_{shared}$ / $T_{isolated}$"),
         (axes[2], "sharing_loss", "Jobs with loss [%]"),
     ):
         charts.lines(table, "jobs_per_hour", column, by="policy", ax=ax)
@@ -231,7 +234,7 @@ def both_fairnesses(table: pd.DataFrame) -> Figure:
         if table[column].max() == 0:
             ax.set_ylim(0, 0.05)
         ax.set_ylabel(text)
-    charts.titles(axes, "(a) completion time", "(b) Gavel's fairness", "(c) ASTRAEA's fairness")
+    charts.titles(axes, "(a) completion time", "(b) Gavel's fairness, mean", "(c) ASTRAEA's fairness")
     charts.footnote(fig, "(c) counts GPU-time as held: a job on few fast GPUs, not many slow ones, is short there.")
     top = table[table["jobs_per_hour"] == table["jobs_per_hour"].max()].groupby("policy")["average_jct"].mean()
     gains = [f"{look(name).label} {top[name] / top[f'{name}-het']:.2g} times" for name in ("las", "ltgf")]
@@ -239,42 +242,48 @@ def both_fairnesses(table: pd.DataFrame) -> Figure:
 
 
 TENANT_PANELS: Final = (
-    ("average_jct", "p99_jct", "JCT: mean, 99 %", "[h] (log scale)"),
-    ("average_slowdown", "p99_slowdown", "slowdown: mean, 99 %", "(log scale)"),
-    ("average_ftf", "worst_ftf", "finish time: mean, worst", "(log scale)"),
-    ("effective_sharing_loss", "sharing_loss", "jobs, $\\rho < 0.95$", "[% of jobs]"),
-    ("effective_tenant_sharing_loss", "tenant_sharing_loss", "tenants, $\\rho < 1$", "[% of days]"),
-    ("effective_tenant_sharing_loss_95", "tenant_sharing_loss_95", "tenants, $\\rho < 0.95$", "[% of days]"),
+    ("average_jct", "p99_jct", "mean and 99 %", "JCT [h]"),
+    ("average_slowdown", "p99_slowdown", "mean and 99 %", "Slowdown"),
+    ("average_ftf", "worst_ftf", "mean and worst", "Finish-time fairness"),
+    ("effective_sharing_loss", "sharing_loss", "jobs, $\\rho < 0.95$", "Jobs [%]"),
+    ("effective_tenant_sharing_loss", "tenant_sharing_loss", "tenants, $\\rho < 1$", "Tenants' days [%]"),
+    ("effective_tenant_sharing_loss_95", "tenant_sharing_loss_95", "tenants, $\\rho < 0.95$", "Tenants' days [%]"),
 )
-"""Columns of the full and of the open marks, the title, and the unit."""
+"""Columns of the full mark and of the other one, the title, and the label."""
+
+HELD: Final[dict[str, Any]] = {"marker": "|", "markersize": 11, "markeredgewidth": 2.2}
+"""Mark of what counts GPU-time as held."""
 
 
 def tenants(means: pd.DataFrame) -> Figure:
     """Draw averages and tails, and shares that lost by sharing; index policy, columns of `tenants.both_papers`."""
     fig, axes = charts.panels(columns=3, rows=2, width=3.5, height=3.4)
     row = np.arange(len(means))[::-1]
-    for k, (ax, (filled, hollow, text, unit_text)) in enumerate(zip(axes, TENANT_PANELS, strict=True)):
+    for k, (ax, (filled, other, text, label)) in enumerate(zip(axes, TENANT_PANELS, strict=True)):
         unit = HOUR if filled == "average_jct" else 1
         for y, policy in zip(row, means.index, strict=True):
             here = look(policy)
-            x = means.loc[policy, [filled, hollow]].to_numpy(float) / unit
+            x = means.loc[policy, [filled, other]].to_numpy(float) / unit
             ax.plot(x, [y, y], color=here.color, linewidth=0.8)
             ax.plot(x[0], y, here.marker, color=here.color, markersize=6)
-            ax.plot(x[1], y, here.marker, color=here.color, markersize=6, markerfacecolor="white")
+            mark: dict[str, Any] = {"marker": here.marker, "markersize": 6, "markerfacecolor": "white"}
+            ax.plot(x[1], y, color=here.color, **mark if k < 3 else HELD)
         if k < 3:
             _round_ticks(ax)
         else:
-            ax.set_xlim(left=-0.03 * float(means[[filled, hollow]].to_numpy().max()))
+            ax.set_xlim(left=-0.03 * float(means[[filled, other]].to_numpy().max()))
             ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=""))
         ax.set_yticks(row, [look(p).label for p in means.index] if k % 3 == 0 else [""] * len(means))
         ax.set_ylim(-0.6, len(means) - 0.4)
-        ax.set_xlabel(unit_text)
+        ax.set_xlabel(label)
         charts.title(ax, f"({'abcdef'[k]}) {text}")
-    for mark, text in (("full", "mean; in (d) to (f) by effective GPU-time"), ("none", "tail; by GPU-time held")):
-        axes[0].plot([], [], "o", color="#444444", fillstyle=mark, label=text)
+    grey: dict[str, Any] = {"color": "#444444", "linestyle": ""}
+    axes[0].plot([], [], marker="o", label="mean; in (d) to (f) by effective GPU-time", **grey)
+    axes[0].plot([], [], marker="o", markerfacecolor="white", label="99 % quantile or worst", **grey)
+    axes[0].plot([], [], label="by GPU-time held", **grey | HELD)
     best = means["average_jct"].sort_values()
     jct = f"{best.iloc[0] / 3600:.2g} h"
-    return charts.legend(fig, columns=2, headline=f"{look(str(best.index[0])).label} has the lowest average JCT, {jct}")
+    return charts.legend(fig, columns=3, headline=f"{look(str(best.index[0])).label} has the lowest average JCT, {jct}")
 
 
 def _round_ticks(ax: Axes) -> None:

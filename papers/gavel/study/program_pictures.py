@@ -63,7 +63,7 @@ def examples(gains: pd.DataFrame, printed: Sequence[float], table: pd.DataFrame)
         axes[0].bar(jobs + 0.38 * k - 0.19, gains[column], 0.36, color=color, label=label)
     axes[0].plot(jobs + 0.19, printed, **PUBLISHED)
     axes[0].set_xticks(jobs, [f"job {m}" for m in jobs])
-    axes[0].set_ylabel("Effective throughput [steps/s]")
+    axes[0].set_ylabel("Throughput [steps/s]")
     axes[0].set_ylim(0, 1.55 * gains["steps/s"].max())
     water = table[table["quantity"] == "water filling"]
     level = water.pivot_table(index="job", columns="where", values="value")
@@ -73,7 +73,7 @@ def examples(gains: pd.DataFrame, printed: Sequence[float], table: pd.DataFrame)
     axes[1].plot(water["job"], water["paper"], **PUBLISHED)
     axes[1].set_xticks(level.index, [f"job {m}\nweight {w:g}" for m, w in enumerate(WEIGHTS_OF_FOUR)])
     axes[1].set_ylabel("GPUs")
-    axes[1].set_ylim(0, 1.55)
+    axes[1].set_ylim(0, 2)  # the legend is above the marks
     axes[1].set_yticks([0, 0.5, 1])
     charts.titles(axes, "§4.1: three jobs, a V100 and a K80", "§4.3: water filling on four GPUs")
     for ax in axes:
@@ -103,8 +103,7 @@ def solve_times(table: pd.DataFrame, paper: float) -> Figure:
                 ("axes fraction", "data"), "offset points", fontsize=7.5)  # fmt: skip
     counts = sorted(table["jobs"].unique())
     ax.set_xticks(counts, [str(count) for count in counts])
-    ax.set_xlabel("Active jobs")
-    ax.set_ylabel("Time of one solve [s]")
+    ax.set(xlabel="Active jobs", ylabel="Time of one solve [s]")
     return charts.legend(fig, columns=2, headline=f"Every solve takes at most {table['seconds'].max():.2g} s")
 
 
@@ -165,14 +164,14 @@ def hierarchies(frame: pd.DataFrame, policies: Sequence[str], lost: float | None
     if lost is not None:
         best = totals[totals["policy"] == policies[1]]
         paper = (1 - lost / 100) * float(best["total"].iloc[-1])
-        axes[2].plot(best["timestep"].iloc[-1], paper, **PUBLISHED | {"label": f"paper: partition {lost:g} % lower"})
+        axes[2].plot(best["timestep"].iloc[-1], paper, **PUBLISHED | {"label": f"paper's ratio: {lost:g} % lower"})
     axes[2].set_ylim(0, 1.05 * totals["total"].max())
     axes[2].set_xlabel("Timestep")
     axes[2].set_ylabel("Total effective\nthroughput")
     charts.title(axes[2], "(c) sum over jobs")
     ends = frame[frame["timestep"] == frame["timestep"].max()].drop_duplicates(["policy", "seed"])
     static, whole = (float(ends.loc[ends["policy"] == policy, "total"].mean()) for policy in policies)
-    less = f"A static partition does {100 * (1 - static / whole):.0f} % less work"
+    less = f"A static partition ({look(policies[0]).label}) does {100 * (1 - static / whole):.0f} % less work"
     if (many := len(set(frame["seed"]))) > 1:
         charts.footnote(fig, f"The first of {many} seeds; the title has the mean.")
     return charts.legend(fig, columns=3, headline=less + (f" (paper {lost:g} %)" if lost is not None else ""))
@@ -189,6 +188,7 @@ def rounds(named: pd.DataFrame) -> Figure:
     low, high = named["change"].min(), named["change"].max()
     reach = 1.2 * max(1.0, named["change"].abs().max())
     axes[1].set_ylim(-reach, reach)
-    axes[1].set_ylabel("Change from 6 min [%]")
+    axes[1].set_ylabel("Change [%]")
     one_seed(fig, named)
-    return charts.legend(fig, headline=f"Longer rounds change average JCT by {low:+.0f} to {high:+.0f} %")
+    change = f"{low:+.0f} to {high:+.0f} %".replace("-", "\N{MINUS SIGN}")
+    return charts.legend(fig, headline=f"Longer rounds change average JCT by {change}")

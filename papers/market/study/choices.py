@@ -20,7 +20,7 @@ from astraea.plots.style import REFERENCE, look, mark_line
 from papers.market.metrics import revenue_fairness, total_revenue, utilization
 from papers.market.model import Market, MarketPlan
 from papers.market.policies.astraea.batches import astraea_market
-from papers.market.study.pictures import OURS, factor_text
+from papers.market.study.pictures import OURS, SHADES, factor_text
 from papers.market.study.runs import LEMMA, planner
 from papers.market.study.tables import market_of
 
@@ -82,7 +82,7 @@ def table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["scheduler", "theta", "rounds", "trial", "revenue", "variance"])
 
 
-LAMBDAS: Final = (("#332288", "o"), ("#0072B2", "s"), ("#56B4E9", "^"), ("#E69F00", "v"))
+LAMBDAS: Final = tuple(zip(SHADES[::-1], "os^v", strict=True))
 """Colour and marker of each lambda, the smallest first."""
 
 
@@ -92,8 +92,7 @@ def picture(found: pd.DataFrame) -> Figure:
     others = found[found["scheduler"] == "gandiva-fair"]
     ours = found[found["scheduler"] == OURS].assign(price=lambda rows: rows["theta"] - 1)
     for ax, column, text in (
-        (axes[0], "revenue", "Revenue [thousands]"),
-        (axes[1], "variance", "Variance of revenue fairness"),
+        (axes[0], "revenue", "(a) revenue"), (axes[1], "variance", "(b) its fairness; low is fair"),
     ):
         factor = 1e-3 if column == "revenue" else 1.0
         for (rounds, part), (color, marker) in zip(ours.groupby("rounds"), LAMBDAS, strict=True):
@@ -108,6 +107,7 @@ def picture(found: pd.DataFrame) -> Figure:
         ax.set_xscale("log")
         charts.name_values(ax, PRICES)
         ax.set_xlabel("Maximal price, θ − 1")
+        ax.set_ylabel("Revenue [thousands]" if column == "revenue" else "Variance of α")
         charts.title(ax, text)
     written = found[found["rounds"] == AS_WRITTEN]
     charts.footnote(fig, f"With the λ of Lemma 1 and the θ of §4.4: revenue {factor_text(written['revenue'].mean())} "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 from typing import Any, Final
 
@@ -12,12 +12,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from astraea.core.units import DAY
 from astraea.plots import charts
 from astraea.plots.style import BEHIND, REFERENCE, log_ticks, look, ordered, style
 from papers.market.workload import HERE, READINGS, SECTION
 
 OURS: Final = "astraea-market"
+
+SHADES: Final = ("#BBBBBB", "#8F8F8F", "#5A5A5A", "#111111")
+"""Colours of a quantity that grows; no scheduler has them."""
 
 
 def factor_text(revenue: float) -> str:
@@ -25,32 +27,19 @@ def factor_text(revenue: float) -> str:
     return f"{revenue / 1000:,.0f}".replace("-", "−")
 
 
-def idle_and_full(hourly: pd.DataFrame, tenants: Sequence[str]) -> Figure:
-    """Fig 1: utilization of two tenants over time [s], every other day shaded; columns tenant, time, utilization."""
-    called = {name: f"Tenant {letter}" for name, letter in zip(tenants, "AB", strict=True)}
-    fig, ax = charts.panels(width=7.0, height=2.3)
-    lines = hourly.assign(tenant=hourly["tenant"].map(called)).sort_values(["tenant", "time"])
-    charts.timeseries(lines, "utilization", by="tenant", ax=ax)
-    ax.set_ylim(0, 1.02)
-    with style():
-        for day in range(0, int(lines["time"].max() // DAY) + 1, 2):
-            ax.axvspan(day * DAY, (day + 1) * DAY, color="#F2F2F2", linewidth=0, zorder=0)
-    wide = lines.pivot_table(index="time", columns="tenant", values="utilization")
-    apart = 100 * float((wide.max(axis=1) - wide.min(axis=1) > 0.5).mean())
-    return charts.legend(fig, headline=f"One tenant uses over 50 points more than the other in {apart:.0f} % of hours")
-
-
 def prices(steps: pd.DataFrame) -> Figure:
     """Draw Eq. 8, and its prices for jobs that come one after another: a table of `example.price_steps`."""
     fig, axes = charts.panels(columns=2, width=4.2, height=2.8)
     used = np.linspace(0, 1, 101)
-    for theta, color in ((2.0, "#56B4E9"), (6.0, "#0072B2"), (16.0, "#00395A")):
+    for theta, color in zip((2.0, 6.0, 16.0), SHADES[1:], strict=True):
         axes[0].plot(100 * used, theta**used - 1, color=color, label=f"maximal price {theta - 1:g}")
     axes[0].set(xlabel="Workers in use [%]", ylabel="Price for a slot")
-    for column, color, line, label in (("worker_price", "#D55E00", "-", "worker"), ("ps_price", "#0072B2", "--", "PS")):
-        axes[1].step(range(len(steps)), steps[column], line, where="post", color=color, label=label)
+    for column, color, line, width, label in (
+        ("worker_price", SHADES[0], "-", 4.0, "worker"), ("ps_price", SHADES[-1], "--", 1.4, "parameter server"),
+    ):  # fmt: skip
+        axes[1].step(range(len(steps)), steps[column], line, where="post", color=color, linewidth=width, label=label)
     axes[1].set(xlabel="Jobs asked so far", ylabel="Price")
-    charts.titles(axes, "(a) Eq. 8", "(b) a queue of jobs is asked one by one")
+    charts.titles(axes, "(a) Eq. 8", "(b) jobs are asked one after another")
     for ax in axes:
         ax.legend(frameon=False, fontsize=8)
     return charts.legend(fig, headline="The last free workers cost most", axes=[])
@@ -112,8 +101,9 @@ def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) 
             relative_revenue(part, ax, paper)
             total = part.groupby("scheduler")["revenue"].sum()
             names = [name for name in ordered(total.index) if name != OURS and total[name] > 0]
-            said = "all: " + ", ".join(f"{look(name).label} {total[OURS] / total[name]:.2f}" for name in names)
-            said += f" (paper {', '.join(f'{paper[name]:g}' for name in names)})" if paper else ""
+            ratios = [f"{look(name).label} {total[OURS] / total[name]:.2f}" for name in names]
+            printed = [f"(paper {', '.join(f'{paper[name]:g}' for name in names)})"] if paper else []
+            said = "\n".join(["all: " + ", ".join(ratios[:2]), *ratios[2:], *printed])
             ax.set_ylabel("Astraea / theirs")
         else:
             charts.dodged(part.sort_values("value", kind="stable"), "value", "revenue", "scheduler", ax)
@@ -145,7 +135,8 @@ def near_optimum(table: pd.DataFrame, by: str, bound: float) -> Figure:
     for ax, reading in zip(axes, READINGS, strict=True):
         part = shown.assign(ratio=shown["ratio"].where(shown["reading"] == reading))  # the same classes in both
         charts.dodged(part, "jobs", "ratio", by=by, ax=ax)
-        ax.set_ylim(min(0.5, part["ratio"].min() - 0.02), 1.02)
+        low = min(0.5, part["ratio"].min())
+        ax.set_ylim(low - 0.05 * (1 - low), 1 + 0.05 * (1 - low))
         ax.axhline(bound, **REFERENCE)
         ax.annotate(f"paper: above {bound:g}", (0.98, bound), (0, 3), ("axes fraction", "data"), "offset points",
                     ha="right", fontsize=7.5, bbox=BEHIND)  # fmt: skip
@@ -269,15 +260,15 @@ def wrong_prices(table: pd.DataFrame) -> Figure:
         for _, trial in part.groupby("trial"):
             ax.plot(trial["percent"], trial["change"], ".-", color=color, linewidth=0.7, markersize=4, alpha=0.5)
         means = part.groupby("percent")["change"].mean()
-        most.append(f"{max(means, key=abs):+.3g} at {load} load")
+        most.append(f"{means.abs().max():.3g} thousand at {load} load")
         ax.plot(means.index, means, "o-", color=color, linewidth=2.4)
         ax.axhline(0, color="#222222", linewidth=0.8)
         ax.set_xticks(means.index)
-        ax.set(xlabel="Maximal price, % of the estimate", ylabel="Revenue, change in thousands")
+        ax.set(xlabel="Maximal price [% of the estimate]", ylabel="Change [thousands]")
         revenue = part.groupby("percent")["revenue"].mean()
         sign = ", all losses" if (revenue < 0).all() else ""
         charts.title(ax, f"{load} load", f"total {factor_text(revenue[100])} thousand at 100 %{sign}")
-    return charts.legend(fig, headline=f"A wrong estimate changes revenue most by {', '.join(most)}, in thousands")
+    return charts.legend(fig, headline=f"A wrong maximal price changes revenue by at most {', '.join(most)}")
 
 
 def admission(table: pd.DataFrame) -> Figure:

@@ -68,7 +68,8 @@ def settings_table(trace: str = "philly", scale: str = "paper") -> pd.DataFrame:
 def table2(found: pd.DataFrame) -> pd.DataFrame:
     """Return Table 2 of one reading of `tenants_table`: means over trials, the paper's values, and the ratio.
 
-    Index tenants and, last, "max / min", the ratio that §5.2 speaks of; NaN where the paper has no such number.
+    Index tenants and, last, "max / min", the ratio that §5.2 speaks of; NaN where the paper has no such number, and for
+    ratios of what is not above 0.
     """
     ours = found.groupby("tenants")[["revenue_per_job", "variance"]].mean()
     names = {"revenue_per_job": "revenue per job", "variance": "variance of alpha"}
@@ -76,8 +77,10 @@ def table2(found: pd.DataFrame) -> pd.DataFrame:
     for k, (column, name) in enumerate(names.items()):
         here = ours[column]
         paper = pd.Series({n: values[k] for n, values in TABLE2.items()}).reindex(here.index)
-        here, paper = (pd.concat([x, pd.Series({"max / min": x.max() / x.min()})]) for x in (here, paper))
-        columns |= {(name, "ours"): here, (name, "paper"): paper, (name, "paper / ours"): paper / here}
+        ratios = [x.max() / x.min() if x.min() > 0 else np.nan for x in (here, paper)]
+        here, paper = (pd.concat([x, pd.Series({"max / min": r})]) for x, r in zip((here, paper), ratios, strict=True))
+        over = (paper / here).where(here > 0)
+        columns |= {(name, "ours"): here, (name, "paper"): paper, (name, "paper / ours"): over}
     return pd.DataFrame(columns).rename_axis("tenants")
 
 

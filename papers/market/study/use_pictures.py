@@ -1,14 +1,15 @@
-"""Use of the cluster over time ([Wang2023] Fig 13), and schedules of small markets."""
+"""Use of the cluster over time ([Wang2023] Figs 1 and 13), and schedules of small markets."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from astraea.core.units import DAY
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.dots import SEED
@@ -19,6 +20,21 @@ from papers.market.study.pictures import OURS
 from papers.market.study.runs import planner
 from papers.market.workload import HERE, READINGS
 from papers.schedules import Pair, pairs
+
+
+def idle_and_full(hourly: pd.DataFrame, tenants: Sequence[str]) -> Figure:
+    """Fig 1: utilization of two tenants over time [s], every other day shaded; columns tenant, time, utilization."""
+    called = {name: f"Tenant {letter}" for name, letter in zip(tenants, "AB", strict=True)}
+    fig, ax = charts.panels(width=7.0, height=2.3)
+    lines = hourly.assign(tenant=hourly["tenant"].map(called)).sort_values(["tenant", "time"])
+    charts.timeseries(lines, "utilization", by="tenant", ax=ax)
+    ax.set_ylim(0, 1.02)
+    with style():
+        for day in range(0, int(lines["time"].max() // DAY) + 1, 2):
+            ax.axvspan(day * DAY, (day + 1) * DAY, color="#F2F2F2", linewidth=0, zorder=0)
+    wide = lines.pivot_table(index="time", columns="tenant", values="utilization")
+    apart = 100 * float((wide.max(axis=1) - wide.min(axis=1) > 0.5).mean())
+    return charts.legend(fig, headline=f"One tenant uses over 50 points more than the other in {apart:.0f} % of hours")
 
 
 def makespans(used: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
@@ -40,7 +56,7 @@ def makespans(used: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
             mark = {"markeredgecolor": look(other).color, "markersize": 5, "label": None}
             ax.plot(ratio * means[other], rows.index(OURS), **PUBLISHED | mark)
         if paper:
-            ax.plot([], [], **PUBLISHED | {"label": "Astraea's end, from theirs and the published ratio"})
+            ax.plot([], [], **PUBLISHED | {"label": "Astraea's end by the paper's ratio"})
         ax.set_yticks(range(len(rows)), [look(name).label for name in rows])
         ax.set_ylim(len(rows) - 0.4, -0.8)
         ax.set_xlim(0.2 * last["hour"].min(), 2.5 * last["hour"].max())

@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from astraea.core.metrics import SHARING_LOSS
+from astraea.core.wording import listed
 from astraea.plots import charts
 from astraea.plots.style import LOOKS, look, style
 from papers.schedules import Pair, pairs
@@ -21,11 +22,12 @@ from papers.themis.study import falsifier
 
 SUBJECT: Final = "themis"
 
-RUNGS: Final = ("#D0D0D0", "#B39DDB", "#8E6BBF", "#5E3C99", "#A6611A", "#6B3E0F", "#222222")
-"""Colours of jobs by the rung in which they end."""
+RUNGS: Final = (("#D0D0D0", "-"), ("#B39DDB", "-"), ("#8E6BBF", "-"), ("#5E3C99", "-"), ("#A6611A", "--"),
+                ("#6B3E0F", ":"), ("#222222", "-."))  # fmt: skip
+"""Colours and lines of jobs by the rung in which they end."""
 
-KINDS: Final = dict(zip(MODELS, (("#5E3C99", "o"), ("#A6611A", "s"), ("#18857A", "^")), strict=True))
-"""Colour and marker of each kind of model."""
+KINDS: Final = dict(zip(MODELS, (("#3B1A75", "o"), ("#A6611A", "s"), ("#76C5B7", "^")), strict=True))
+"""Colour and marker of each kind of model, from dark to light."""
 
 MEASURES: Final = {
     "max_rho": "the worst app", "jain": "how equal", "average_jct": "how soon", "relative_gpu_time": "at what cost",
@@ -41,13 +43,13 @@ def one_app(app: App, losses: pd.DataFrame, held: pd.DataFrame) -> Figure:
     """Draw the loss curves of an app's jobs, and the GPUs that it holds; `tables.loss_table` and `held_table`."""
     fig, axes = charts.panels(columns=2, width=4.2, height=2.8)
     with style():
-        for rung, color in enumerate(RUNGS[: losses["rung"].max()], 1):
+        for rung, (color, line) in enumerate(RUNGS[: losses["rung"].max()], 1):
             for k, (_, part) in enumerate(losses[losses["rung"] == rung].groupby("job")):
                 label = "" if k else f"ends in rung {rung}"
-                axes[0].plot(part["epoch"], part["loss"], color=color, linewidth=0.9, label=label)
+                axes[0].plot(part["epoch"], part["loss"], line, color=color, linewidth=1.1, label=label)
         axes[0].set_xscale("log", base=2)
         charts.name_values(axes[0], [2**k for k in range(int(np.log2(losses["epoch"].max())) + 1)])
-        axes[0].set(xlabel="Epoch", ylabel="Loss")
+        axes[0].set(xlabel="Epoch", ylabel="Loss", ylim=(0, 1.05 * losses["loss"].max()))
         charts.timeseries(held, "held", by="kind", ax=axes[1])
         axes[1].set_ylabel("GPUs that it holds")
         for ax in axes:
@@ -65,15 +67,16 @@ def estimates(foresight: pd.DataFrame, errors: pd.DataFrame, bound: float) -> Fi
             axes[0].plot(foresight["epochs"], 100 * np.expm1(foresight[column]), line, color="#5E3C99", label=text)
         axes[0].set_xscale("log", base=2)
         charts.name_values(axes[0], foresight["epochs"].tolist())
-        axes[0].set(xlabel="Epochs seen", ylabel="Estimated length off by [%]")
+        axes[0].set(xlabel="Epochs seen", ylabel="Error [%]")
         axes[0].set_ylim(bottom=0)
         charts.lines(errors, "error", "max_rho", by="scheduler", ax=axes[1], each=True, bold=SUBJECT)
+        axes[1].set_ylim(top=1.1 * errors["max_rho"].max())
         charts.mark_line(axes[1], bound, f"paper\n{bound:g}", vertical=False)
         for ax in axes:
             ax.legend(frameon=False, fontsize=8)
     last = 100 * float(np.expm1(foresight["median"].iloc[-1]))
     known = f"after {foresight['epochs'].iloc[-1]:g} epochs known to {last:.0f} %"
-    charts.title(axes[0], "(a) when a job will end", known)
+    charts.title(axes[0], "(a) estimated length of a job", known)
     charts.title(axes[1], "(b) the worst app, if estimates are wrong")
     ends = errors[errors["scheduler"] == SUBJECT].groupby("error")["max_rho"].mean()
     change = f"{ends.iloc[0]:.2f} to {ends.iloc[-1]:.2f} with errors of {100 * ends.index[-1]:.0f} %"
@@ -99,8 +102,11 @@ def auction(example: pd.DataFrame) -> Figure:
             ax.axvline(edge - 0.5, color="#DDDDDD", linewidth=0.6, zorder=0)
         ax.set_ylabel("Value $V = 1/\\rho$")
     prizes = example[example["won"].astype(bool)].set_index("app")
-    gangs = (prizes["local"] + prizes["spread"]).to_dict()
-    return charts.legend(fig, headline=f"Gangs won: {', '.join(f'{app} {number:g}' for app, number in gangs.items())}")
+    spread = listed(prizes.index[prizes["spread"] > 0])
+    alone = example[example["local"] + example["spread"] == 1].groupby("app")["rho"]
+    is_least = alone.agg(np.ptp).idxmin() == spread
+    why = ", which loses least by it" if is_least else ""
+    return charts.legend(fig, headline=f"The spread gang goes to {spread}{why}")
 
 
 def comparison(apps: pd.DataFrame, summary: pd.DataFrame, bound: float) -> Figure:
@@ -144,6 +150,8 @@ def knob_and_lease(knob: pd.DataFrame, lease: pd.DataFrame, bound: float, good_f
         charts.lines(table, x, y, by="scheduler", ax=axes[k], even=x == "lease_term", each=True, bold=SUBJECT)
         axes[k].set_ylim(bottom=1)
         charts.title(axes[k], text)
+    for ax in axes[2:]:
+        ax.set_xlabel(f"{ax.get_xlabel()} (not to scale)")
     for ax in axes[:2]:
         charts.named_line(ax, good_f, f"paper: f = {good_f:g}", (4, 2))
     for ax in axes[::2]:
@@ -216,13 +224,14 @@ def lies(table: pd.DataFrame) -> Figure:
     for ax, column, text in ((axes[0], "liar", "Liar's"), (axes[1], "others", "Others'")):
         charts.dodged(said, "who", column, by="report", ax=ax)
         charts.named_line(ax, 1, "as with the truth", vertical=False)
-        ax.set(xlabel="", ylabel=f"{text} JCT / JCT with the truth")
+        ax.set(xlabel="", ylabel=f"{text} JCT / if honest")
     axes[0].set_ylim(0, 1.1 * max(1.0, table["jct"].max()))
     charts.title(axes[0], "(a) liars")
     charts.title(axes[1], "(b) everybody else, on average")
-    gains = 100 * table.groupby(table["f"].isna())["jct"].mean() - 100
-    change = f"by {gains[False]:+.0f} % under Themis, by {gains[True]:+.0f} % under the strawman"
-    return charts.legend(fig, headline=f"A larger reported ρ changes the liar's JCT {change}")
+    means = 100 - 100 * said.groupby(["who", "report"])["jct"].mean()
+    best = [means[means.index.get_level_values("who").str.startswith(name)].max() for name in ("Themis", "the")]
+    saved = f"up to {best[0]:.0f} % under Themis, {best[1]:.0f} % under the strawman"
+    return charts.legend(fig, headline=f"Liars shorten their JCT, on average, by {saved}")
 
 
 def two_ideas(apps: pd.DataFrame) -> Figure:

@@ -164,7 +164,7 @@ def quadrants(apps: pd.DataFrame) -> pd.DataFrame:
     case = (apps["finish_time_fairness"] > LATE) + 2 * (apps["rho_job"] < SHARING_LOSS)
     named = case.astype(int).map(dict(enumerate(CASES)))
     table = pd.crosstab(apps["scheduler"], named, normalize="index")
-    return table.reindex(columns=list(CASES), fill_value=0.0)
+    return table.reindex(columns=list(CASES), fill_value=0.0).rename_axis(columns=None)
 
 
 def by_placement(apps: pd.DataFrame) -> pd.DataFrame:

@@ -74,8 +74,8 @@ def figure(jobs: pd.DataFrame, runs: pd.DataFrame) -> Figure:
 def test_labels_have_units(figure: Figure) -> None:
     axes = figure.axes
     assert [ax.get_ylabel() for ax in axes] == [
-        "Jobs [%]", "Jobs [%]", "Jobs [%]", "Jobs with sharing loss [%]", "", "",
-        "Utilization [%]", "GPU", "Job", "", "", "Average JCT [h]",
+        "Jobs [%]", "Jobs [%]", "Jobs [%]\n(log scale)", "Jobs with sharing loss [%]", "", "",
+        "Utilization [%]", "GPU", "Job", "", "", "Average JCT [h]\n(axis cut)",
     ]  # fmt: skip
     assert [axes[k].get_xlabel() for k in (0, 1, 3, 6, 7, 11)] == [
         "Job fairness $\\rho$", "Pending time (log scale)", "Lease term [min]", "Time [d]", "Time [min]",
@@ -200,6 +200,23 @@ def test_a_notebook_shows_what_was_saved(figure: Figure, tmp_path: Path, monkeyp
     assert b64decode(shown[0]["image/png"]) == (tmp_path / "fig99_venus.png").read_bytes()
     assert shown[0]["text/plain"].startswith("<Figure size ")
     assert figure.number not in plt.get_fignums()  # type: ignore[attr-defined]  # so that it is not shown twice
+    charts.save(figure, "fig99", "venus", tmp_path, pd.DataFrame({"a": [1]}), is_shown=False)
+    assert len(shown) == 1
+
+
+def test_labels_say_which_axes_are_logarithmic_or_cut() -> None:
+    fig, axes = charts.panels(columns=2)
+    axes[0].set(xscale="log", xlabel="Jobs", ylabel="JCT [h]", ylim=(1, 2))
+    axes[1].set(yscale="log", ylabel="Time of one solve", xlabel="Jobs (log scale)", xscale="log")
+    for _ in range(2):  # said once
+        charts.legend(fig)
+    assert [ax.get_xlabel() for ax in axes] == ["Jobs (log scale)"] * 2
+    assert [ax.get_ylabel() for ax in axes] == ["JCT [h]\n(axis cut)", "Time of one solve\n(log scale)"]
+    fig, ax = charts.panels(width=1.5)
+    ax.set(xscale="log", xlabel="Average slowdown", ylabel="Change [%]", ylim=(0.9, 1.1))
+    ax.yaxis.set_major_formatter(lambda ratio, _: f"{100 * ratio - 100:+.0f}")
+    charts.legend(fig)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Average slowdown\n(log scale)", "Change [%]")
 
 
 def test_one_seed_is_drawn_once() -> None:

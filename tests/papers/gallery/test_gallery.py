@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 from urllib.parse import unquote
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
@@ -24,7 +25,7 @@ from papers.gallery.captions import EVERY, TRACES
 from papers.gallery.captions import PAPERS as PAPERS_OF
 from papers.gallery.pages import write_gallery
 from papers.gallery.published import EDGE, LABELS, as_written, beside_published, forest, in_words, meaning
-from papers.gallery.tables import GENERATOR
+from papers.gallery.tables import GENERATOR, written_out
 from papers.gallery.verdicts import finding, side_by_side, summary, tally, with_footnotes
 from papers.ye2022.readings import PAPERS, PROGRAM
 
@@ -161,6 +162,18 @@ def test_the_table_of_the_generators_is_written_out() -> None:
     terse = {text for frame in frames for text in (*frame["statistic"], *frame["why"])}
     assert [text for text in GENERATOR if text not in terse] == []
     assert "| > 1, [Ye2022] Fig 5a |" in PAGES["ye2022"] and "change places" not in PAGES["ye2022"]
+
+
+def test_tables_without_a_picture_have_readable_heads_and_numbers() -> None:
+    lost = pd.DataFrame({"reading": "as here", "tenants": [5, 14], "trial": 0, "revenue_per_job": [-12269.6, -300.0],
+                         "variance": [0.5, np.nan]})  # fmt: skip
+    head, _, five, *_ = written_out("wang-table2", lost)
+    assert head.startswith("| reading | tenants | revenue per job, ours | paper | paper / ours | variance of alpha")
+    assert five == "| as here | 5 | \N{MINUS SIGN}12,270 | 599.6 |  | 0.5 | 0.7053 | 1.411 |"
+    found = pd.DataFrame({"scheduler": ["gandiva-fair"], "instances": [1000], "violations": [0]})
+    assert written_out("wang-properties", found)[::2] == [
+        "| scheduler | tried in | fails in |", "| Gandiva_fair | 1,000 | 0 |",
+    ]  # fmt: skip
 
 
 def test_the_first_pages_have_the_main_result() -> None:

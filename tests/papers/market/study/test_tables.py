@@ -242,6 +242,9 @@ def test_table_2_beside_the_papers() -> None:
     assert shown["revenue per job", "ours"].tolist() == [200, 400, 2]
     assert shown["revenue per job", "paper / ours"].iloc[0] == TABLE2[5][0] / 200
     assert shown["variance of alpha", "paper"].iloc[1] == TABLE2[14][1]
+    lost = table2(found.assign(revenue_per_job=-found["revenue_per_job"]))["revenue per job"]
+    assert lost["ours"].tolist()[:2] == [-200, -400] and lost["paper / ours"].isna().all()
+    assert np.isnan(lost.loc["max / min", "ours"]) and lost.loc["max / min", "paper"] > 1
 
 
 def test_readings_of_figure_4() -> None:
