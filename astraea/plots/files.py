@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from astraea.core.checks import one_of
 from astraea.core.files import write_atomically
+from astraea.plots.lettering import lettered
 from astraea.plots.style import style
 
 DPI: Final = 200
@@ -42,10 +43,11 @@ def further_forms() -> tuple[str, ...]:
 def save(fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFrame) -> None:
     """Write `<id>_<trace>.png`, `.csv`, and the further forms that are wanted; the same figure gives the same bytes.
 
-    In a notebook the picture is shown as it was written, and the figure closed. `InputError` if the folder cannot be
-    written.
+    Its letters are `lettered`. In a notebook the picture is shown as it was written, and the figure closed.
+    `InputError` if the folder cannot be written.
     """
     base = save_table(data, id, trace, folder).with_suffix("")
+    lettered(fig)
     written = {}
     for kind in ("png", *further_forms()):
         buffer = io.BytesIO()

@@ -62,7 +62,8 @@ SETTINGS: Final[dict[str, Any]] = {
 }
 """matplotlib's settings for every figure, `rcParams`."""
 
-_HEADLINE: Final[dict[str, Any]] = {"size": 10.5, "weight": "bold"}
+HEADLINE: Final[dict[str, Any]] = {"size": 10.5, "weight": "bold"}
+"""Font of a picture's title."""
 
 OTHERS: Final = ("#004488", "#BB5566", "#DDAA33", "#6699CC", "#666666", "#EE99AA", "#997700", "#222222")
 LINES: Final = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
@@ -74,6 +75,8 @@ time in s, shown in the unit that suits it; `h` is a time in s that is always sh
 
 WIDTH: Final = 7.0
 """Width of a page's text [inch]; no picture is wider, so that its letters keep their size in print."""
+
+_TOGETHER: Final = re.compile(r"(?<=\d) (?=%|h\b|min\b)|(?<=\(log) (?=scale)|(?<=\(axis) (?=cut)")
 
 _MARKS: Final = (1, 10, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY)  # of a logarithmic time axis [s]
 
@@ -120,7 +123,7 @@ def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axe
     It has what is drawn in `axes`, by default in all. A long headline is wrapped into even lines, but not between a
     number and its unit. Returns the figure, which is then complete.
     """
-    headline = "\n".join(_even_lines(line, int(11 * fig.get_figwidth())) for line in headline.split("\n"))
+    headline = "\n".join(even_lines(line, int(11 * fig.get_figwidth())) for line in headline.split("\n"))
     handles: dict[str, Any] = {}
     for ax in fig.axes if axes is None else axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
@@ -128,24 +131,28 @@ def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axe
     place = {known.label: i for i, known in enumerate(LOOKS.values())}
     labels = sorted(handles, key=lambda x: place.get(x, len(place)))
     if not labels:
-        fig.suptitle(headline, **_HEADLINE)
+        fig.suptitle(headline, **HEADLINE)
         return fig
     with style():
         rows = math.ceil(len(labels) / max(1, int(fig.get_figwidth() / 1.4)))
         columns = columns or math.ceil(len(labels) / rows)
         drawn = fig.legend([handles[x] for x in labels], labels, loc="outside upper center", ncols=columns,
-                           title=headline or None, title_fontproperties=_HEADLINE)  # fmt: skip
+                           title=headline or None, title_fontproperties=HEADLINE)  # fmt: skip
         drawn.get_title().set_multialignment("center")
     return fig
 
 
-def _even_lines(line: str, width: int) -> str:
-    """Wrap a line into as few lines of `width` letters as it needs, of even length; a formula counts as 3 letters."""
+def even_lines(line: str, width: int) -> str:
+    """Wrap a line into as few lines of `width` letters as it needs, of even length; a formula counts as 3 letters.
+
+    A number stays with its unit, and a note on the scale of an axis in one line.
+    """
     formulas = re.findall(r"\$.*?\$", line)
-    plain = re.sub(r"\$.*?\$", "\ue000" * 3, re.sub(r"(?<=\d) (?=%|h\b|min\b)", "\N{NO-BREAK SPACE}", line))
-    widths = range(max(map(len, [".", *plain.split(" ")])), width + 1)
+    plain = re.sub(r"\$.*?\$", "\ue000" * 3, _TOGETHER.sub("\N{NO-BREAK SPACE}", line))
+    least = max(map(len, [".", *plain.split(" ")]))
+    widths = range(least, max(least, width) + 1)
     wrapped = [textwrap.wrap(plain, w, break_on_hyphens=False) for w in widths]
-    even = next((lines for lines in wrapped if len(lines) == len(wrapped[-1])), [plain])
+    even = next(lines for lines in wrapped if len(lines) == len(wrapped[-1]))
     return re.sub("\ue000{3}", lambda _: formulas.pop(0), "\n".join(even))
 
 
@@ -238,10 +245,17 @@ def announce_log(axis: Axis) -> None:
     axis.set_label_text(f"{axis.get_label_text()} (log scale)")
 
 
+def announce_cut(axis: Axis) -> None:
+    """Say in an axis' label that its scale begins above 0, if it does."""
+    if min(axis.get_view_interval()) > 0:
+        axis.set_label_text(f"{axis.get_label_text()} (axis cut)")
+
+
 def log_ticks(axis: Axis, factor: float = 1.0) -> None:
     """Set ticks that a person reads, more of them for few powers of ten; `factor` is that to the unit that is shown."""
     low, high = sorted(axis.get_view_interval())
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,), numticks=5))
+    subs = (1, 2, 3, 5, 7) if high < 8 * low else (1, 2, 5) if high < 100 * low else (1,)
+    axis.set_major_locator(MaxNLocator(4) if high < 3 * low else LogLocator(subs=subs, numticks=5))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _short(factor * value)))
     axis.set_minor_formatter(NullFormatter())
 
