@@ -33,9 +33,9 @@ PUBLISHED: Final[dict[str, Any]] = {
 """Style of a value that a paper prints, and of nothing else."""
 
 
-def seed_dots(ax: Axes, x: Any, y: Any, color: str) -> None:
+def seed_dots(ax: Axes, x: Any, y: Any, color: str, **style: Any) -> None:
     """Draw seeds, or other runs of one kind, as small dots that the legend names once."""
-    ax.plot(x, y, color=color, **SEED)
+    ax.plot(x, y, color=color, **SEED | style)
     if SINGLE not in ax.get_legend_handles_labels()[1]:
         ax.plot([], [], color="#555555", label=SINGLE, **SEED)
 
@@ -136,7 +136,8 @@ def dodged(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, each: bool
             mark: dict[str, Any] = {"color": here.color, "linestyle": "none"}
             shift = step * (k - (len(classes) - 1) / 2)
             if each and rows.groupby(x)[y].size().max() > 1:
-                seed_dots(ax, np.array([places.index(value) for value in rows[x]]) + shift, rows[y], here.color)
+                at = np.array([places.index(value) for value in rows[x]]) + shift
+                seed_dots(ax, at, rows[y], here.color, zorder=1.9)  # behind their mean
             means = rows.groupby(x, sort=False)[y].mean()
             at = np.array([places.index(value) for value in means.index]) + shift
             ax.plot(at, means, marker=here.marker, markersize=5.5, label=here.label, markeredgecolor="white",

@@ -255,7 +255,7 @@ def log_ticks(axis: Axis, factor: float = 1.0) -> None:
     """Set ticks that a person reads, more of them for few powers of ten; `factor` is that to the unit that is shown."""
     low, high = sorted(axis.get_view_interval())
     subs = (1, 2, 3, 5, 7) if high < 8 * low else (1, 2, 5) if high < 100 * low else (1,)
-    axis.set_major_locator(MaxNLocator(4) if high < 3 * low else LogLocator(subs=subs, numticks=5))
+    axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]) if high < 3 * low else LogLocator(subs=subs, numticks=5))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _short(factor * value)))
     axis.set_minor_formatter(NullFormatter())
 

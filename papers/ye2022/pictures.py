@@ -125,7 +125,7 @@ def _each_tenant(mine: pd.DataFrame, name: str, ax: Axes) -> None:
     for mark, column, edge, sign, where in _SIDES:
         beyond = np.flatnonzero(sign * (mine[column].to_numpy() - edge) > 0)
         if len(beyond):  # the layout fails at an empty line
-            ax.plot(beyond, np.full(len(beyond), edge), marker=mark, label=f"goes on {where}", **_EDGE)
+            ax.plot(beyond, np.full(len(beyond), edge), marker=mark, label=f"continues {where} its panel", **_EDGE)
         for k in np.flatnonzero(sign * (mine["median"].to_numpy() - edge) > 0):
             ax.annotate(f"{mine['median'].iloc[k]:.2f}", (k, edge), (0, -9 * sign), textcoords="offset points",
                         ha="center", va="center", fontsize=8, fontweight="bold", bbox=BEHIND)  # fmt: skip
