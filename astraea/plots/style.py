@@ -136,10 +136,18 @@ def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axe
     with style():
         rows = math.ceil(len(labels) / max(1, int(fig.get_figwidth() / 1.4)))
         columns = columns or math.ceil(len(labels) / rows)
+        while columns > 1 and _legend_width(labels, columns) > fig.get_figwidth():
+            columns -= 1
         drawn = fig.legend([handles[x] for x in labels], labels, loc="outside upper center", ncols=columns,
                            title=headline or None, title_fontproperties=HEADLINE)  # fmt: skip
         drawn.get_title().set_multialignment("center")
     return fig
+
+
+def _legend_width(labels: Sequence[str], columns: int) -> float:
+    """Estimate the width of a legend in so many columns, which are filled one after the other [inch]."""
+    letters = [len(re.sub(r"\$.*?\$", "...", label)) for label in labels]
+    return sum(0.066 * int(max(part)) + 0.6 for part in np.array_split(letters, columns) if len(part))
 
 
 def even_lines(line: str, width: int) -> str:
