@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from astraea.plots.style import even_lines, style
+from astraea.plots.style import style
+from astraea.plots.wrapping import even_lines, letters
 
 
 def lettered(fig: Figure) -> None:
@@ -28,5 +29,5 @@ def _fit(ax: Axes, direction: str) -> None:
     label, size = (ax.yaxis.label, "height") if direction == "y" else (ax.xaxis.label, "width")
     there, needed = getattr(ax.bbox, size), getattr(label.get_window_extent(), size)
     if needed > there:
-        longest = max(len(re.sub(r"\$.*?\$", "...", line)) for line in label.get_text().split("\n"))
+        longest = max(map(letters, label.get_text().split("\n")))
         label.set_text(even_lines(label.get_text().replace("\n", " "), int(longest * there / needed)))

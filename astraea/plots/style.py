@@ -7,7 +7,6 @@ print. A variant of a scheduler has its hue and is dashed.
 from __future__ import annotations
 
 import math
-import re
 import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +24,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.core.wording import SECONDS, duration_text, unit_for
+from astraea.plots.wrapping import even_lines, legend_width
 
 
 class Look(NamedTuple):
@@ -75,8 +75,6 @@ time in s, shown in the unit that suits it; `h` is a time in s that is always sh
 
 WIDTH: Final = 7.0
 """Width of a page's text [inch]; no picture is wider, so that its letters keep their size in print."""
-
-_TOGETHER: Final = re.compile(r"(?<=\d) (?=%|h\b|min\b)|(?<=\(log) (?=scale)|(?<=\(axis) (?=cut)")
 
 _MARKS: Final = (1, 10, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY)  # of a logarithmic time axis [s]
 
@@ -136,32 +134,12 @@ def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axe
     with style():
         rows = math.ceil(len(labels) / max(1, int(fig.get_figwidth() / 1.4)))
         columns = columns or math.ceil(len(labels) / rows)
-        while columns > 1 and _legend_width(labels, columns) > fig.get_figwidth():
+        while columns > 1 and legend_width(labels, columns) > fig.get_figwidth():
             columns -= 1
         drawn = fig.legend([handles[x] for x in labels], labels, loc="outside upper center", ncols=columns,
                            title=headline or None, title_fontproperties=HEADLINE)  # fmt: skip
         drawn.get_title().set_multialignment("center")
     return fig
-
-
-def _legend_width(labels: Sequence[str], columns: int) -> float:
-    """Estimate the width of a legend in so many columns, which are filled one after the other [inch]."""
-    letters = [len(re.sub(r"\$.*?\$", "...", label)) for label in labels]
-    return sum(0.066 * int(max(part)) + 0.6 for part in np.array_split(letters, columns) if len(part))
-
-
-def even_lines(line: str, width: int) -> str:
-    """Wrap a line into as few lines of `width` letters as it needs, of even length; a formula counts as 3 letters.
-
-    A number stays with its unit, and a note on the scale of an axis in one line.
-    """
-    formulas = re.findall(r"\$.*?\$", line)
-    plain = re.sub(r"\$.*?\$", "\ue000" * 3, _TOGETHER.sub("\N{NO-BREAK SPACE}", line))
-    least = max(map(len, [".", *plain.split(" ")]))
-    widths = range(least, max(least, width) + 1)
-    wrapped = [textwrap.wrap(plain, w, break_on_hyphens=False) for w in widths]
-    even = next(lines for lines in wrapped if len(lines) == len(wrapped[-1]))
-    return re.sub("\ue000{3}", lambda _: formulas.pop(0), "\n".join(even))
 
 
 def mark_line(ax: Axes, value: float, text: str, *, vertical: bool = True) -> None:
