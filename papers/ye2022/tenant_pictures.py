@@ -116,8 +116,8 @@ def burst(curves: pd.DataFrame) -> Figure:
     lacking = curves.groupby(["scheduler", "time"])["lacking"].mean().groupby("scheduler").max().sort_values() * 100
     least, most = (look(str(lacking.index[k])).label for k in (0, -1))
     few = f"{lacking.iloc[0]:.0f} %" if lacking.iloc[0] >= 0.5 else "nothing"
-    said = f"A burst costs the others up to {lacking.iloc[-1]:.0f} % of its GPU-time under {most}, {few} under {least}"
-    return charts.legend(fig, headline=said, axes=[])
+    said = f"from {few} ({least}) to {lacking.iloc[-1]:.0f} % of its GPU-time ({most})"
+    return charts.legend(fig, headline=f"A burst costs the others {said}", axes=[])
 
 
 def _named(ax: Axes, names: list[str]) -> None:
