@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap, SymLogNorm
 from matplotlib.patches import Rectangle
 
 from astraea.core.arrays import IntArray
@@ -69,14 +71,16 @@ def _blocks(gpus: IntArray) -> list[IntArray]:
     return np.split(gpus, np.flatnonzero(np.diff(gpus) > 1) + 1)
 
 
-def heatmap(
-    frame: pd.DataFrame, x: str, y: str, value: str, ax: Axes, *, is_part: bool = False, spread: float = 1.0
-) -> None:
+NEAR: Final = 0.01
+"""Distance from 1 up to which the colours of `heatmap` are linear, and from which on it hatches what is below."""
+
+
+def heatmap(frame: pd.DataFrame, x: str, y: str, value: str, ax: Axes, *, is_part: bool = False) -> None:
     """Draw one coloured cell for each `x` and `y`, grey where there is no value.
 
-    The colour is neutral at 1 and full `spread` away from it, or, of a part of 1, dark at 0. Values more than a quarter
-    of `spread` below 1 are hatched. Whole numbers along `x` have a column each, also those that do not occur, and at
-    most ten labels.
+    Colours show the distance from 1 in percent, logarithmic beyond `NEAR`, red below and blue above. What is farther
+    below is hatched, and red is darker than blue, so that both can be told apart in grey. Of a part of 1, the colour is
+    dark at 0. Whole numbers along `x` have a column each, also those that do not occur, and at most ten labels.
     """
     import seaborn as sns  # takes a second to import, and only this figure needs it
 
@@ -86,14 +90,17 @@ def heatmap(
         table = table.reindex(columns=range(int(table.columns[0]), int(table.columns[-1]) + 1))
         every = next(n for n in (1, 2, 5, 10, 20, 50, 100) if len(table.columns) <= 10 * n or n == 100)
     with style():
-        colors: dict[str, Any] = {"cmap": "YlGnBu_r", "vmin": 0.0, "vmax": 1.0}
-        if not is_part:
-            colors = {"cmap": "RdBu", "vmin": 1 - spread, "vmax": 1 + spread}
         lines = 0.4 if len(table.columns) <= 40 else 0.0
-        sns.heatmap(table, ax=ax, linewidths=lines, cbar_kws={"label": named(value)[0]}, **colors)
-        if not is_part:  # in grey print, what is far below 1 looks like what is far above
-            for row, column in np.argwhere(table.to_numpy(float) < 1 - spread / 4):
-                ax.add_patch(Rectangle((column, row), 1, 1, fill=False, hatch="////", linewidth=0, edgecolor="white"))
+        if is_part:
+            sns.heatmap(table, ax=ax, linewidths=lines, cbar_kws={"label": named(value)[0]}, cmap="YlGnBu_r", vmin=0,
+                        vmax=1)  # fmt: skip
+        else:
+            marks = (-100, -10, -1, 0, 1, 10, 100)
+            bar = {"label": f"{named(value)[0]} minus 1 [%] (log scale)", "ticks": marks, "format": _with_sign}
+            norm = SymLogNorm(100 * NEAR, vmin=-100, vmax=100)
+            sns.heatmap(100 * (table - 1), ax=ax, linewidths=lines, cbar_kws=bar, cmap=_red_and_blue(), norm=norm)
+            for row, column in np.argwhere(table.to_numpy(float) < 1 - NEAR):
+                ax.add_patch(Rectangle((column, row), 1, 1, fill=False, hatch="////", linewidth=0, edgecolor="#888888"))
         labels = list(table.columns)[::every]
         ax.set_xticks([every * k + 0.5 for k in range(len(labels))], [f"{label}" for label in labels])
         ax.patch.set(facecolor="#D9D9D9", hatch="...", edgecolor="white", linewidth=0)
@@ -101,3 +108,12 @@ def heatmap(
         ax.set_ylabel(named(y)[0])
         ax.grid(visible=False)
         ax.tick_params(length=0, labelrotation=0)
+
+
+def _red_and_blue() -> ListedColormap:
+    """Colours from dark red over white to a blue of medium lightness."""
+    return ListedColormap(colormaps["RdBu"](np.r_[np.linspace(0.0, 0.5, 128), np.linspace(0.5, 0.8, 128)]))
+
+
+def _with_sign(percent: float, _: int | None = None) -> str:
+    return f"{percent:+g}".replace("-", "\N{MINUS SIGN}") if percent else "0"

@@ -8,10 +8,12 @@ from matplotlib.ticker import FixedLocator
 
 
 def few_ticks(axis: Axis, most: int) -> None:
-    """Leave out ticks evenly until at most so many are in view, for a panel that is too narrow for all."""
+    """Leave out ticks evenly until at most so many are in view, for a panel that is too narrow for all; 0 stays."""
     low, high = sorted(axis.get_view_interval())
     marks = [float(mark) for mark in axis.get_majorticklocs() if low <= mark <= high]
-    axis.set_major_locator(FixedLocator(marks[:: max(1, -(-len(marks) // most))]))
+    step = max(1, -(-len(marks) // most))
+    start = marks.index(0.0) % step if 0.0 in marks else 0
+    axis.set_major_locator(FixedLocator(marks[start::step]))
 
 
 def quick(fig: Figure, **places: float) -> Figure:

@@ -32,6 +32,9 @@ MEASURES: Final = (
 """Share of jobs with rho_job < 0.95; share of (tenant, 24 h) cases with rho_tenant < `SHORT`; average JCT [s]; 99 %
 quantile of the slowdown; longest total wait of any job [s]; preemptions per job. Lower is better in each."""
 
+LEAST: Final = {"slowdown_99": 1.0}
+"""Least value that a measure can have, unless it is 0; an interval ends there."""
+
 SHORT: Final = 0.99
 QUANTILE: Final = 0.99
 RESAMPLES: Final = 1000
@@ -106,7 +109,7 @@ def standings(
     table = table.merge(rows.groupby(keys, sort=False).agg({"weeks": "max", "jobs": "sum"}).reset_index(), on=keys)
     if seeds <= 2:  # two seeds give no useful interval
         table[["low", "high"]] = rows[["low", "high"]].to_numpy() if seeds == 1 else np.nan
-    table["low"] = table["low"].clip(lower=0.0)
+    table["low"] = table["low"].clip(lower=table["measure"].map(LEAST).fillna(0.0))
     table["rank"] = table.groupby("measure")["value"].rank(method="min")
     draws = rows.set_index(keys)["drawn"] if seeds == 1 else rows.groupby(keys, sort=False)["value"].agg(list)
     table = table.merge(_rank_intervals(draws), on=keys)

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from astraea.plots.dots import ENOUGH, PUBLISHED, SEED, by_scheduler, dodged, name_rows, seed_means
+from astraea.plots.dots import ENOUGH, PUBLISHED, by_scheduler, dodged, name_rows, seed_dots, seed_means, write_in_row
 from astraea.plots.files import save, save_table
 from astraea.plots.statistics import ecdf, mean_interval
 from astraea.plots.style import (
@@ -35,7 +35,7 @@ from astraea.plots.style import (
 __all__ = [
     "PUBLISHED", "by_scheduler", "cdf", "dodged", "ecdf", "footnote", "legend", "lines",
     "look", "mark_line", "mean_interval", "name_rows", "name_values", "named_line", "ordered", "panels", "save",
-    "save_table", "style", "timeseries", "title", "titles",
+    "save_table", "seed_dots", "style", "timeseries", "title", "titles", "write_in_row",
 ]  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def lines(
             elif part["n"].max() > 1:
                 rows = frame[frame[by] == name]
                 at = [values.index(v) for v in rows[x]] if even else rows[x]
-                ax.plot(at, rows[y], color=here.color, **SEED)
+                seed_dots(ax, at, rows[y], here.color)
         ax.set_ylim(bottom=0)
         name_axis(ax.yaxis, y)
         name_axis(ax.xaxis, x)

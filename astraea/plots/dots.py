@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from astraea.plots.statistics import mean_interval
-from astraea.plots.style import BEHIND, look, name_axis, name_ticks, named, ordered, style
+from astraea.plots.style import BEHIND, announce_cut, look, name_axis, name_ticks, named, ordered, style
 
 ENOUGH: Final = 5
 """Least number of seeds for an interval of their mean; fewer are drawn themselves."""
@@ -20,11 +20,24 @@ ENOUGH: Final = 5
 SEED: Final[dict[str, Any]] = {"marker": "o", "markersize": 2.5, "linestyle": "none", "alpha": 0.6, "zorder": 3}
 """Style of a seed."""
 
+BELOW: Final = 0.24
+"""Distance of the seeds of a row below its mean [rows]."""
+
+SINGLE: Final = "single runs"
+"""Name of seeds in a legend."""
+
 PUBLISHED: Final[dict[str, Any]] = {
     "marker": "D", "markersize": 6, "linestyle": "none", "markerfacecolor": "none", "markeredgecolor": "#111111",
     "markeredgewidth": 1.2, "zorder": 5, "label": "published value",
 }  # fmt: skip
 """Style of a value that a paper prints, and of nothing else."""
+
+
+def seed_dots(ax: Axes, x: Any, y: Any, color: str, **style: Any) -> None:
+    """Draw seeds, or other runs of one kind, as small dots that the legend names once."""
+    ax.plot(x, y, color=color, **SEED | style)
+    if SINGLE not in ax.get_legend_handles_labels()[1]:
+        ax.plot([], [], color="#555555", label=SINGLE, **SEED)
 
 
 def seed_means(frame: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
@@ -42,7 +55,8 @@ def by_scheduler(
     """Draw one row per scheduler: the mean of its seeds as its mark and, of several, each seed as a small dot below.
 
     `published` gives a paper's values, open diamonds; `names` is the order of the rows from above, otherwise that of
-    all figures. A mean beyond the `end` of the axis is written there, with an arrow. Returns the rows, from above.
+    all figures. A mean beyond the `end` of the axis, or else a seed, is written there, with an arrow. Returns the rows,
+    from above.
     """
     rows = list(names) if names is not None else ordered(frame["scheduler"])
     values = {name: frame.loc[frame["scheduler"] == name, value].dropna() for name in rows}
@@ -51,11 +65,13 @@ def by_scheduler(
         for k, name in enumerate(rows):
             here, seeds = look(name, k), values[name]
             if not len(seeds):
-                ax.annotate("–", (0.03, k), xycoords=("axes fraction", "data"), va="center", color="#777777")
+                why = "not defined" if name in set(frame["scheduler"]) else "not run"
+                write_in_row(ax, k, why)
             if name in beyond or not len(seeds):
                 continue
             if len(seeds) > 1:
-                ax.plot(seeds, np.full(len(seeds), k + 0.24), color=here.color, **SEED)
+                near = seeds[seeds <= end]
+                seed_dots(ax, near, np.full(len(near), k + BELOW), here.color)
             ax.plot(seeds.mean(), k, here.marker, color=here.color, markersize=6, clip_on=False)
         known = {name: x for name, x in (published or {}).items() if name in rows}
         if known:
@@ -69,11 +85,21 @@ def by_scheduler(
         if log:
             ax.set_xscale("log")
         name_axis(ax.xaxis, value, log=log)
-        if not log and ax.get_xlim()[0] > 0:
-            ax.set_xlabel(f"{ax.get_xlabel()} (axis cut)")
-        for name in beyond:
-            _write_at_edge(ax, rows.index(name), values[name].mean(), look(name).color)
+        if not log:
+            announce_cut(ax.xaxis)
+        for k, name in enumerate(rows):
+            if name in beyond:
+                _write_at_edge(ax, k, values[name].mean(), look(name).color)
+                continue
+            for seed in values[name][values[name] > end]:
+                _write_at_edge(ax, k + BELOW, seed, look(name).color, of_mean=False)
     return rows
+
+
+def write_in_row(ax: Axes, at: float, text: str) -> None:
+    """Write why a row of a chart has no mark, so that it cannot be taken for a value."""
+    ax.annotate(text, (0.03, at), xycoords=("axes fraction", "data"), va="center", fontsize=7, style="italic",
+                color="#666666")  # fmt: skip
 
 
 def name_rows(ax: Axes, labels: Sequence[str]) -> None:
@@ -83,15 +109,18 @@ def name_rows(ax: Axes, labels: Sequence[str]) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def _write_at_edge(ax: Axes, at: int, value: float, color: str) -> None:
-    """Write a value that is beyond the end of the axis at that end, in the axis' own unit, with an arrow."""
+def _write_at_edge(ax: Axes, at: float, value: float, color: str, *, of_mean: bool = True) -> None:
+    """Write a value that is beyond the end of the axis at that end, in the axis' own unit, with an arrow.
+
+    That of a seed is smaller than that of a mean.
+    """
     tick = ax.xaxis.get_major_formatter().format_ticks([value])[0]
     shown = float(tick.replace(",", "").replace("\N{MINUS SIGN}", "-"))
     unit = re.search(r"\[([^ \]]+)\]", ax.get_xlabel())
     text = (f"{shown:,.3g}" if shown < 1000 else f"{shown:,.0f}") + (f" {unit[1]}" if unit else "")
     ax.annotate(text, (1, at), (-7, 0), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right",
-                va="center", fontsize=8, bbox=BEHIND)  # fmt: skip
-    ax.plot(1, at, ">", transform=ax.get_yaxis_transform(), color=color, clip_on=False, markersize=7)
+                va="center", fontsize=8 if of_mean else 6.5, bbox=BEHIND)  # fmt: skip
+    ax.plot(1, at, ">", transform=ax.get_yaxis_transform(), color=color, clip_on=False, markersize=7 if of_mean else 4)
 
 
 def dodged(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, each: bool = True) -> None:
@@ -108,7 +137,7 @@ def dodged(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, each: bool
             shift = step * (k - (len(classes) - 1) / 2)
             if each and rows.groupby(x)[y].size().max() > 1:
                 at = np.array([places.index(value) for value in rows[x]]) + shift
-                ax.plot(at, rows[y], marker="o", markersize=2.5, alpha=0.5, **mark)
+                seed_dots(ax, at, rows[y], here.color, zorder=1.9)  # behind their mean
             means = rows.groupby(x, sort=False)[y].mean()
             at = np.array([places.index(value) for value in means.index]) + shift
             ax.plot(at, means, marker=here.marker, markersize=5.5, label=here.label, markeredgecolor="white",

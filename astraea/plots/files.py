@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from astraea.core.checks import one_of
 from astraea.core.files import write_atomically
+from astraea.plots.lettering import lettered
 from astraea.plots.style import style
 
 DPI: Final = 200
@@ -44,10 +45,11 @@ def save(
 ) -> None:  # fmt: skip
     """Write `<id>_<trace>.png`, `.csv`, and the further forms that are wanted; the same figure gives the same bytes.
 
-    In a notebook the picture is shown as it was written, if `is_shown`, and the figure closed. `InputError` if the
-    folder cannot be written.
+    Its letters are `lettered`. In a notebook the picture is shown as it was written, if `is_shown`, and the figure
+    closed. `InputError` if the folder cannot be written.
     """
     base = save_table(data, id, trace, folder).with_suffix("")
+    lettered(fig)
     written = {}
     for kind in ("png", *further_forms()):
         buffer = io.BytesIO()

@@ -7,7 +7,6 @@ print. A variant of a scheduler has its hue and is dashed.
 from __future__ import annotations
 
 import math
-import re
 import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +24,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.core.wording import SECONDS, duration_text, unit_for
+from astraea.plots.wrapping import even_lines, legend_width
 
 
 class Look(NamedTuple):
@@ -62,7 +62,8 @@ SETTINGS: Final[dict[str, Any]] = {
 }
 """matplotlib's settings for every figure, `rcParams`."""
 
-_HEADLINE: Final[dict[str, Any]] = {"size": 10.5, "weight": "bold"}
+HEADLINE: Final[dict[str, Any]] = {"size": 10.5, "weight": "bold"}
+"""Font of a picture's title."""
 
 OTHERS: Final = ("#004488", "#BB5566", "#DDAA33", "#6699CC", "#666666", "#EE99AA", "#997700", "#222222")
 LINES: Final = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
@@ -121,7 +122,7 @@ def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axe
     number and its unit. Labels say which axes are logarithmic or cut. Returns the figure, which is then complete.
     """
     announce_scales(fig)
-    headline = "\n".join(_even_lines(line, int(11 * fig.get_figwidth())) for line in headline.split("\n"))
+    headline = "\n".join(even_lines(line, int(11 * fig.get_figwidth())) for line in headline.split("\n"))
     handles: dict[str, Any] = {}
     for ax in fig.axes if axes is None else axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
@@ -129,25 +130,17 @@ def legend(fig: Figure, columns: int = 0, headline: str = "", axes: Sequence[Axe
     place = {known.label: i for i, known in enumerate(LOOKS.values())}
     labels = sorted(handles, key=lambda x: place.get(x, len(place)))
     if not labels:
-        fig.suptitle(headline, **_HEADLINE)
+        fig.suptitle(headline, **HEADLINE)
         return fig
     with style():
         rows = math.ceil(len(labels) / max(1, int(fig.get_figwidth() / 1.4)))
         columns = columns or math.ceil(len(labels) / rows)
+        while columns > 1 and legend_width(labels, columns) > fig.get_figwidth():
+            columns -= 1
         drawn = fig.legend([handles[x] for x in labels], labels, loc="outside upper center", ncols=columns,
-                           title=headline or None, title_fontproperties=_HEADLINE)  # fmt: skip
+                           title=headline or None, title_fontproperties=HEADLINE)  # fmt: skip
         drawn.get_title().set_multialignment("center")
     return fig
-
-
-def _even_lines(line: str, width: int) -> str:
-    """Wrap a line into as few lines of `width` letters as it needs, of even length; a formula counts as 3 letters."""
-    formulas = re.findall(r"\$.*?\$", line)
-    plain = re.sub(r"\$.*?\$", "\ue000" * 3, re.sub(r"(?<=\d) (?=%|h\b|min\b)", "\N{NO-BREAK SPACE}", line))
-    widths = range(max(map(len, [".", *plain.split(" ")])), width + 1)
-    wrapped = [textwrap.wrap(plain, w, break_on_hyphens=False) for w in widths]
-    even = next((lines for lines in wrapped if len(lines) == len(wrapped[-1])), [plain])
-    return re.sub("\ue000{3}", lambda _: formulas.pop(0), "\n".join(even))
 
 
 def mark_line(ax: Axes, value: float, text: str, *, vertical: bool = True) -> None:
@@ -258,10 +251,17 @@ def _is_minus(axis: Axis, value: float) -> bool:
     return axis.get_major_formatter().format_ticks([value])[0].startswith(("-", "\N{MINUS SIGN}"))
 
 
+def announce_cut(axis: Axis) -> None:
+    """Say in an axis' label that its scale begins above 0, if it does."""
+    if min(axis.get_view_interval()) > 0:
+        axis.set_label_text(f"{axis.get_label_text()} (axis cut)")
+
+
 def log_ticks(axis: Axis, factor: float = 1.0) -> None:
     """Set ticks that a person reads, more of them for few powers of ten; `factor` is that to the unit that is shown."""
     low, high = sorted(axis.get_view_interval())
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,), numticks=5))
+    subs = (1, 2, 3, 5, 7) if high < 8 * low else (1, 2, 5) if high < 100 * low else (1,)
+    axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]) if high < 3 * low else LogLocator(subs=subs, numticks=5))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _short(factor * value)))
     axis.set_minor_formatter(NullFormatter())
 

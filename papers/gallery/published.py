@@ -18,7 +18,7 @@ from astraea.core.errors import InputError
 from astraea.core.wording import listed
 from astraea.plots import charts
 from astraea.plots.files import further_forms
-from astraea.plots.style import REFERENCE, style
+from astraea.plots.style import HEADLINE, REFERENCE, style
 from papers.claims.checks import SAME, STATEMENTS
 from papers.claims.evaluate import READINGS, published_values, read_claims
 from papers.gallery.captions import PAPERS, read
@@ -83,11 +83,9 @@ def _picture(
     if not all(path.exists() for path in forms) or not table.equals(as_written(file)):
         fig, ax = charts.panels(width=7.0, height=1.6 + 0.18 * len(_rows(table)))
         forest(table, ax)
-        near, _, many = _nearness(table)
-        title = next(paper.title for paper in PAPERS if paper.key == page)
+        paper = next(paper.title for paper in PAPERS if paper.key == page)
         with style():
-            ax.set_title(f"{title}: {near} of {many} results within 10 % of the paper's" if many else title,
-                         pad=14, fontsize=10.5, fontweight="bold")  # fmt: skip
+            fig.suptitle(f"{paper}: {_how_near(table)}", **HEADLINE)
         charts.save(fig, NAME, page, folder, table)
     return picture
 
@@ -128,7 +126,7 @@ def forest(table: pd.DataFrame, ax: Axes) -> None:
     readings = [reading for reading in (*READINGS, "in both alike") if reading in set(table["reading"])]
     place = {"": 0, **{reading: k for k, reading in enumerate(readings[:2])}, "in both alike": 2}
     with style():
-        ax.axvspan(1 / NEAR, NEAR, color="#DDDDDD", zorder=0)
+        ax.axvspan(1 / NEAR, NEAR, color="#DDDDDD", zorder=0, label="within 10 %")
         ax.axvline(1, **REFERENCE)
         for row in table.drop_duplicates(["heading", "label"]).to_dict("records"):
             y = rows.index((row["heading"], row["label"]))
@@ -140,7 +138,14 @@ def forest(table: pd.DataFrame, ax: Axes) -> None:
             _mark(ax, row, rows.index((row["heading"], row["label"])), place[row["reading"]])
         for reading in readings or [""]:
             ax.plot([], [], "o", markerfacecolor=_FILLS[place[reading]], color="#222222", label=reading or "ours")
+        if (table["seeds"] != "").any():
+            ax.plot([], [], "o", color="#777777", markersize=1.6, label="single runs")
+        if table["ratio"].isna().any():
+            ax.plot([], [], "x", color="#222222", markersize=4.5, label="ours, without a ratio")
         ax.plot([], [], **charts.PUBLISHED)
+        if table["relation"].isin([*_ARROWS]).any():
+            ax.plot([], [], marker="$\\longrightarrow$", color="#222222", markersize=14, linestyle="none",
+                    label="bound: ours may lie there")  # fmt: skip
         ax.set_xscale("log")
         ax.set_xlim(1 / EDGE / 1.15, EDGE * 1.7)
         ax.xaxis.set_major_locator(FixedLocator(_TICKS))
@@ -153,7 +158,7 @@ def forest(table: pd.DataFrame, ax: Axes) -> None:
         ax.grid(visible=False, axis="y")
         ax.text(EDGE * 1.9, -0.8, "paper", fontsize=7, fontweight="bold", va="center")
         ax.set_ylim(len(rows) - 0.4, -0.6)
-        ax.set_xlabel("Ours over the published value [log]")
+        ax.set_xlabel("Ours over the published value (log scale)")
         fig = ax.get_figure()
         assert isinstance(fig, Figure)
         fig.legend(loc="outside lower center", ncols=4)
@@ -170,8 +175,9 @@ def _mark(ax: Axes, row: Mapping[Hashable, Any], y: int, place: int) -> None:
     x = float(np.clip(number, 1 / EDGE, EDGE))
     ax.plot(x, y, "o", markerfacecolor=_FILLS[place], color="#222222", markersize=4, zorder=4)
     if x != number:
-        ax.annotate(f"{number:,.2g}" if number < 1 else f"{number:,.0f}", (x, y), (5, -6 if place == 1 else 0),
-                    textcoords="offset points", fontsize=6)  # fmt: skip
+        text, side = (f"{number:,.2g}", 1) if number < 1 else (f"{number:,.0f}", -1)
+        ax.annotate(text, (x, y), (5 * side, -6 if place == 1 else 0), textcoords="offset points", fontsize=6,
+                    ha="left" if side > 0 else "right")  # fmt: skip
 
 
 def meaning(table: Path) -> str:
@@ -219,6 +225,14 @@ def _left_out(frame: pd.DataFrame) -> str:
         "the position of a minimum": frame["relation"] == "shape",
     }
     return listed(name for name, some in there.items() if some.any())
+
+
+def _how_near(table: pd.DataFrame) -> str:
+    """Say for a title how many results are near, and what the picture has that does not count."""
+    (near, _, many), others = _nearness(table), _left_out(table)
+    if not many:
+        return f"no exact value is printed, only {others}"
+    return f"{near} of {many} results within 10 % of the paper's" + (f"\n(not counted: {others})" if others else "")
 
 
 def _nearness(frame: pd.DataFrame) -> tuple[int, int, int]:

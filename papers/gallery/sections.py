@@ -39,7 +39,8 @@ def trace_order(path: Path) -> tuple[int, str]:
 
 
 def alt(title: str, finding: str, trace: str = "") -> str:
-    """Describe a picture as an attribute: the title, the trace, and what was found."""
+    """Describe a picture as an attribute: the title, the trace if it is one of the evaluation, and what was found."""
+    trace = TRACES.get(trace, "")
     ends = f" ({trace})." if title.endswith("?") else f", {trace}."
     words = f"{title}{ends if trace else '' if title.endswith('?') else '.'} {finding}".replace("`", "")
     return html.escape(" ".join(words.split()), quote=True)

@@ -46,8 +46,7 @@ def against_astraea(table: pd.DataFrame, what: str) -> Figure:
         charts.title(ax, f"({'abcd'[k]}) {word}: ASTRAEA {value}")
     for ax in axes[1::2]:
         ax.set_yticklabels([])
-    several = table["seed"].max() > table["seed"].min()
-    footnote(fig, "Left of 0 is better than ASTRAEA." + " Small dots are seeds." * bool(several))
+    footnote(fig, "Left of 0 is better than ASTRAEA.")
     losses = table.groupby("scheduler")["sharing_loss"].mean().round(4)  # as it is printed: level is not fewer
     fewer = (losses < losses["astraea"]).sum()
     leave = "leaves" if fewer == 1 else "leave"

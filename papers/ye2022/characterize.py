@@ -192,7 +192,8 @@ def by_class_picture(table: pd.DataFrame, columns: tuple[str, str], published: M
             name_axis(ax.xaxis, column, log=True)
         for name, (of, at, is_rest) in POINTS.items():
             if of == column and name in published:
-                ax.plot(at, 1 - published[name] if is_rest else published[name], **charts.PUBLISHED)
+                share = 1 - published[name] if is_rest else published[name]
+                ax.plot(at, share, **charts.PUBLISHED, clip_on=False)
         if column in marks:
             value, text = marks[column]
             charts.mark_line(ax, value, "")

@@ -9,13 +9,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.ticker import Formatter
 
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.plots import charts
-from astraea.plots.dots import SEED
+from astraea.plots.dots import seed_dots
 from astraea.plots.statistics import mean_interval
 from astraea.plots.style import REFERENCE, look, name_axis, style
 from papers.ye2022.estimates import ESTIMATING, costs, places
+from papers.ye2022.messages import several_seeds
 
 CURVES: Final = {
     "log_logistic": ("log-logistic through three quantiles", "#D55E00", "--", 1.8),
@@ -44,10 +46,10 @@ def remaining(table: pd.DataFrame, whose: str) -> Figure:
         name_axis(left.xaxis, "time", log=True)
         name_axis(right.xaxis, "time", log=True)
         name_axis(right.yaxis, "time", log=True)
-        left.set(xlabel="Running time", ylim=(0, 1.02))
+        left.set(xlabel="Running time (log scale)", ylim=(0, 1.02))
         name_axis(left.yaxis, "share")
         left.set_ylabel("Jobs that need more [%]")
-        right.set(xlabel="Service so far", ylabel="Median of what is left")
+        right.set(xlabel="Service so far (log scale)", ylabel="Median of what is left (log scale)")
     charts.named_line(left, 0.5, "half of the jobs", vertical=False)
     charts.title(left, "(a) Survival")
     charts.title(right, "(b) What is left of a job that still runs")
@@ -168,10 +170,10 @@ def impact(table: pd.DataFrame) -> Figure:
             ax.set_ylim(min(low, -5), max(high, 5))
         elif column == "jct_ratio":
             ax.set_ylim(min(low, 0.95), max(high, 1.05))
-            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * (value - 1):+.3g}" if value != 1 else "0")
+            ax.yaxis.set_major_formatter(lambda y, _: Formatter.fix_minus(f"{100 * (y - 1):+.3g}") if y != 1 else "0")
         else:
             ax.set_ylim(0 if column == "sharing_loss" else min(low, -0.05), max(high, 0.05))
-            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g}")
+            ax.yaxis.set_major_formatter(lambda value, _: Formatter.fix_minus(f"{100 * value:.3g}"))
     texts = [source.replace("gradient-boosting", "boosting") for source in at]
     for ax in axes:
         ax.set_xticks(list(at.values()), texts if ax in axes[2:] else [""] * len(at), rotation=35, ha="right")
@@ -195,8 +197,8 @@ def _one_scheduler(
     with style():
         if name == "astraea":
             ax.axhline(rows[column].mean(), color=here.color, label=here.label, linewidth=here.width, zorder=1.9)
-            for seed in rows[column]:
-                ax.axhline(seed, color=here.color, linewidth=0.6, alpha=0.6, zorder=1.8)
+            for seed in rows[column] if len(rows) > 1 else ():
+                ax.axhline(seed, color=here.color, linewidth=0.6, alpha=0.6, zorder=1.8, label="ASTRAEA, single runs")
             return
         means = mean_interval(rows, "source", column).assign(x=lambda d: d["source"].map(at))
         means = means.sort_values("x", kind="stable")
@@ -204,4 +206,5 @@ def _one_scheduler(
         for part, line, label in ((means[is_noisy], here.line, here.label), (means[~is_noisy], "none", None)):
             ax.plot(part["x"] + shift, part["mean"], color=here.color, label=label, linestyle=line, linewidth=1.5,
                     marker=here.marker, markersize=5.5)  # fmt: skip
-        ax.plot(rows["source"].map(at) + shift, rows[column], color=here.color, **SEED)
+        if several_seeds(rows):
+            seed_dots(ax, rows["source"].map(at) + shift, rows[column], here.color)

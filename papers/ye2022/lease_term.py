@@ -63,6 +63,7 @@ def over_terms(table: pd.DataFrame, by: str, axes: Sequence[Axes]) -> None:
     for ax, column in zip(axes, FIGURES, strict=True):
         charts.lines(table, "lease_term", column, by=by, ax=ax, log=True)
         ax.set_xticks(terms)
+        ax.minorticks_off()
     charts.titles(axes, "(a) efficiency", "(b) cost", "(c) fairness of jobs")
     axes[1].set_yscale("log")
     axes[1].set_ylim(0.8 * table["overhead_share"].min(), 1.4 * table["overhead_share"].max())
@@ -94,8 +95,10 @@ def curves(table: pd.DataFrame, published: Mapping[str, float], of_cost: Mapping
         ax.set_ylabel(label)
     if {terms[0], terms[-1]} & {*recommended.values()}:
         charts.footnote(fig, f"{terms[0] / 60:g} and {terms[-1] / 60:g} min are the ends of what was tried.")
-    said = ", ".join(f"{recommended[name] / 60:g} min {where}" for name, where in IN.items() if name in recommended)
-    return charts.legend(fig, columns=3, headline=f"Recommended lease term: {said}")
+    said = {where: f"{recommended[name] / 60:g} min" for name, where in IN.items() if name in recommended}
+    alike = len(said) == len(IN) and len(set(said.values())) == 1
+    text = f"{next(iter(said.values()))} in both readings" if alike else ", ".join(f"{v} {k}" for k, v in said.items())
+    return charts.legend(fig, columns=3, headline=f"Recommended lease term: {text}")
 
 
 def sensitivity(excess: pd.DataFrame, note: str) -> Figure:

@@ -15,6 +15,16 @@ IN: Final = {PROGRAM: "in the authors' program", PAPERS: "from the papers"}
 """Words for a reading, in the order of the panels."""
 
 
+def several_seeds(table: pd.DataFrame) -> bool:
+    """Return true if a table has more than one seed; a recorded log has one run, which has none."""
+    return bool(table["seed"].min() < table["seed"].max())
+
+
+def same_seed(table: pd.DataFrame) -> str:
+    """Say that a comparison is within a seed, where there are several."""
+    return ", same seed" if several_seeds(table) else ""
+
+
 def leaders(table: pd.DataFrame, column: str) -> str:
     """Name the schedulers with the lowest mean over seeds, in each reading that the table has."""
     means = table.groupby(["reading", "scheduler"], sort=False)[column].mean()

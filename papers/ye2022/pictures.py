@@ -21,7 +21,7 @@ from astraea.plots.style import BEHIND, footnote, log_ticks, look, name_axis, na
 from astraea.traces.describe import offered_load
 from astraea.traces.trace import Trace
 from papers.ye2022.evaluation import first_jobs, jobs_shown
-from papers.ye2022.messages import leaders, times_ahead
+from papers.ye2022.messages import leaders, same_seed, several_seeds, times_ahead
 from papers.ye2022.readings import PAPERS, READINGS
 from papers.ye2022.tables import TENANT_LEVELS, relative_to
 
@@ -30,16 +30,9 @@ FAR: Final = 2.0  # of Fig 13: an average JCT over ASTRAEA's from which on it is
 LEAST_LOSS: Final = 0.001  # of Fig 14: a smaller share of jobs makes no ratio
 
 _KNOWN: Final = "In the authors' program, Themis knows true running times."
-_DASH: Final = "A dash: not run."
-_SEEDS: Final = " Small dots are seeds."
 _EDGE: Final[dict[str, Any]] = {"color": "#444444", "markersize": 3.5, "linestyle": "none", "clip_on": False}
 _LEVELS: Final = dict(zip(TENANT_LEVELS, ("o", "o", "|"), strict=True))  # figure of a tenant -> its mark
 _SIDES: Final = (("v", "low", RHO_RANGE[0], -1, "below"), ("^", "high", RHO_RANGE[1], 1, "above"))
-
-
-def _noted(fig: Figure, table: pd.DataFrame, *notes: str) -> None:
-    """Write some notes below a figure, and a word on the small dots where there are several seeds."""
-    footnote(fig, " ".join(notes) + _SEEDS * bool(table["seed"].max() > table["seed"].min()))
 
 
 def _seven(table: pd.DataFrame) -> pd.DataFrame:
@@ -60,7 +53,7 @@ def job_fairness(points: pd.DataFrame, losses: pd.DataFrame, published: Mapping[
         for ax, letter, text in ((above, "ab"[k], "all jobs"), (below, "cd"[k], r"jobs with $\rho < 0.95$")):
             charts.title(ax, f"({letter}) {reading}: {text}")
     axes[3].set_yticklabels([])
-    _noted(fig, losses, _KNOWN, _DASH)
+    footnote(fig, _KNOWN)
     return charts.legend(fig, headline=f"Fewest jobs below 95 % of their share:\n{leaders(losses, 'sharing_loss')}")
 
 
@@ -82,7 +75,10 @@ def tenant_fairness(boxes: pd.DataFrame, shares: pd.DataFrame, published: Mappin
         _each_tenant(mine, name, axes[k + 2])
         charts.title(axes[k + 2], f"({'cd'[k]}) {look(name).label}, {PAPERS}")
     axes[3].set(ylabel="", yticklabels=[])
-    footnote(fig, f"(c), (d): a box per tenant; whiskers are the 5 % and the 95 % quantile of its cases. {_KNOWN}")
+    drawn = boxes[(boxes["reading"] == PAPERS) & boxes["scheduler"].isin(["astraea", "tiresias-l"])]["median"]
+    beyond = " A number is a median beyond the panel." if not drawn.between(*RHO_RANGE).all() else ""
+    whiskers = "whiskers are the 5 % and the 95 % quantile of its cases"
+    footnote(fig, f"(c), (d): a box per tenant; {whiskers}.{beyond} {_KNOWN}")
     fewest = leaders(shares, "tenant_below_99")
     headline = f"Fewest cases below 0.99 of what a tenant is owed in a day:\n{fewest}"
     return charts.legend(fig, columns=3, headline=headline)
@@ -105,12 +101,14 @@ def _below_levels(means: pd.DataFrame, published: Mapping[str, float], names: li
                 ax.plot(row[level], k, mark, color=color, markerfacecolor=face, markersize=5)
         if name in published:
             ax.plot(100 * published[name], k, **charts.PUBLISHED | {"label": "cases below 1, published value"})
+        if name not in means.index and name not in published:
+            charts.write_in_row(ax, k, "not run")
     charts.name_rows(ax, [look(name).label for name in names])
     ax.set_xlabel("Tenant cases below 1, 0.99, 0.95 [%]")
 
 
 def _each_tenant(mine: pd.DataFrame, name: str, ax: Axes) -> None:
-    """Draw a box per tenant inside `RHO_RANGE`; whiskers: 5 % to 95 % quantile."""
+    """Draw a box per tenant inside `RHO_RANGE`; whiskers: 5 % to 95 % quantile. A median beyond is a number there."""
     names = {"low": "whislo", "q1": "q1", "median": "med", "q3": "q3", "high": "whishi"}
     figures: Any = mine[list(names)].rename(columns=names).to_dict("records")
     with charts.style():
@@ -123,12 +121,14 @@ def _each_tenant(mine: pd.DataFrame, name: str, ax: Axes) -> None:
         ax.grid(visible=False, axis="x")
         name_axis(ax.yaxis, "rho_tenant")
     charts.mark_line(ax, 1, "", vertical=False)
-    ax.set(ylim=RHO_RANGE, xticks=[], xlabel="Tenants")
+    ax.set(xlim=(-0.6, len(mine) - 0.4), ylim=RHO_RANGE, xticks=[], xlabel="Tenants")
     for mark, column, edge, sign, where in _SIDES:
         beyond = np.flatnonzero(sign * (mine[column].to_numpy() - edge) > 0)
         if len(beyond):  # the layout fails at an empty line
-            text = f"a whisker ends {where} its panel"
-            ax.plot(beyond, np.full(len(beyond), edge), marker=mark, label=text, **_EDGE)
+            ax.plot(beyond, np.full(len(beyond), edge), marker=mark, label=f"continues {where} its panel", **_EDGE)
+        for k in np.flatnonzero(sign * (mine["median"].to_numpy() - edge) > 0):
+            ax.annotate(f"{mine['median'].iloc[k]:.2f}", (k, edge), (0, -9 * sign), textcoords="offset points",
+                        ha="center", va="center", fontsize=8, fontweight="bold", bbox=BEHIND)  # fmt: skip
 
 
 def accounting(table: pd.DataFrame) -> Figure:
@@ -162,7 +162,6 @@ def longest_waits(waits: pd.DataFrame) -> Figure:
         ax.set_xlabel("Longest wait [h] (log scale)")
         charts.title(ax, text)
     axes[1].set_yticklabels([])
-    _noted(fig, waits)
     means = waits.groupby("scheduler")["first_wait"].mean().sort_values() / 3600
     ends = [f"{means.iloc[k]:,.2g} h" if means.iloc[k] < 10 else f"{means.iloc[k]:,.0f} h" for k in (0, -1)]
     ends = [f"{end} ({look(str(means.index[k])).label})" for end, k in zip(ends, (0, -1), strict=True)]
@@ -183,7 +182,7 @@ def slowdown(points: pd.DataFrame, averages: pd.DataFrame) -> Figure:
         charts.title(above, f"({'ab'[k]}) {reading}: all jobs")
         charts.title(below, f"({'cd'[k]}) {reading}: average")
     axes[3].set_yticklabels([])
-    _noted(fig, averages, _KNOWN, _DASH)
+    footnote(fig, _KNOWN)
     return charts.legend(fig, headline=f"Lowest average slowdown:\n{leaders(averages, 'average_slowdown')}")
 
 
@@ -206,7 +205,7 @@ def completion_times(table: pd.DataFrame) -> Figure:
                 ax.annotate(text, (1.05, row), xycoords=("axes fraction", "data"), va="center", fontsize=8)
         charts.title(ax, f"({'ab'[k]}) {reading}")
     axes[1].set_yticklabels([])
-    _noted(fig, table, "Right of each panel: difference to ASTRAEA, same seed.", _KNOWN, _DASH)
+    footnote(fig, f"Right of each panel: difference to ASTRAEA{same_seed(table)}. {_KNOWN}")
     return charts.legend(fig, headline=f"Lowest average JCT:\n{leaders(table, 'average_jct')}")
 
 
@@ -232,9 +231,10 @@ def cluster_sizes(table: pd.DataFrame) -> Figure:
             if k:
                 ax.set_ylabel("")
     ends = sorted({int(table["excluded_jobs"].min()), int(table["excluded_jobs"].max())})
-    aside = f"Without the {' to '.join(map(str, ends))} jobs of each seed whose gangs no quota of the smallest cluster "
+    whose = " of each seed" if several_seeds(table) else ""
+    aside = f"Without the {' to '.join(map(str, ends))} jobs{whose} whose gangs no quota of the smallest cluster "
     aside = f"{aside}can hold:\nlosses are below those of Fig 10. " if any(ends) else ""
-    footnote(fig, f"{aside}Numbers in the panels: ASTRAEA over Tiresias-L, same seed (– below a loss of 0.1 %).")
+    footnote(fig, f"{aside}Numbers in the panels: ASTRAEA over Tiresias-L{same_seed(table)} (– below a loss of 0.1 %).")
     sizes = times_ahead(table, "nodes_percent", "sharing_loss", ["tiresias-l"])
     return charts.legend(fig, headline=f"Sizes at which ASTRAEA has less sharing loss than Tiresias-L:\n{sizes}")
 
@@ -254,7 +254,8 @@ def over_tiresias(table: pd.DataFrame, column: str) -> pd.DataFrame:
 def loads(table: pd.DataFrame, trace: Trace, cluster: Cluster) -> Figure:
     """Draw average JCT, slowdown and sharing loss over the offered load of `first_jobs` of a trace on a cluster.
 
-    A column of panels is a reading. JCT and slowdown of YARN-CS are written above their panels.
+    A column of panels is a reading. JCT and slowdown of YARN-CS are written above their panels. All scales are
+    logarithmic, so that small differences are seen beside large ones; that of sharing loss is linear below 1 %.
     """
     fig, axes = charts.panels(columns=2, rows=3, width=3.5, height=2.1)
     shown = _seven(table).assign(hours=table["average_jct"] / HOUR)
@@ -265,22 +266,26 @@ def loads(table: pd.DataFrame, trace: Trace, cluster: Cluster) -> Figure:
             ax, inside = axes[2 * row + k], column == "sharing_loss"
             charts.lines(part if inside else part[part["scheduler"] != "yarn-cs"], "load", column, "scheduler", ax)
             if part["load"].min() <= own <= part["load"].max():
-                named_line(ax, own, "as recorded")
+                named_line(ax, own, "the trace's own load")
             charts.title(ax, f"({'abcdef'[2 * row + k]}) {reading}")
             ax.set_xlabel("Load, asked for over available" if row == 2 else "")
-            if column == "average_slowdown":
-                ax.set_yscale("log")
-                ax.set_ylim(0.9, 2 * near[column].max() ** 1.2)
-                log_ticks(ax.yaxis)
+            if inside:
+                ax.set_yscale("symlog", linthresh=0.01)
+                ax.set_ylim(0, 1)
+                ax.set_yticks([0, 0.005, 0.01, 0.03, 0.1, 0.3, 1], ["0", "0.5", "1", "3", "10", "30", "100"])
             else:
-                ax.set_ylim(0, 1.0 if inside else 1.4 * near[column].max())
-            if not inside:
+                low, high = near[column].min(), near[column].max()
+                ax.set_yscale("log")
+                ax.set_ylim(0.98 * low, high * (high / low) ** 0.4)
+                log_ticks(ax.yaxis)
                 _beyond(ax, part[part["scheduler"] == "yarn-cs"].groupby("load")[column].mean())
-    for ax, text in zip(axes[::2], ("Average JCT [h]", "Average slowdown\n(log scale)"), strict=False):
+            ax.minorticks_off()
+    labels = ("Average JCT [h] (log scale)", "Average slowdown (log scale)", "Jobs with loss [%] (log scale above 1 %)")
+    for ax, text in zip(axes[::2], labels, strict=True):
         ax.set_ylabel(text)
     for ax in axes[1::2]:
         ax.set_ylabel("")
-    footnote(fig, f"{jobs_shown(trace)} Their load as recorded is {own:.2f}. FIFO is in the table only. {_KNOWN}")
+    footnote(fig, f"{jobs_shown(trace)} Their own load is {own:.2f}. FIFO is in the table only. {_KNOWN}")
     least = times_ahead(shown, "load", "sharing_loss", set(shown["scheduler"]))
     return charts.legend(fig, headline=f"Loads at which ASTRAEA has the least sharing loss:\n{least}")
 

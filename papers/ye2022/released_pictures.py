@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from astraea.core.result import Result
 from astraea.core.units import HOUR
 from astraea.plots import charts
-from astraea.plots.dots import SEED
-from astraea.plots.style import OTHERS, REFERENCE, footnote, log_ticks, look, style
+from astraea.plots.dots import BELOW, seed_dots
+from astraea.plots.style import OTHERS, REFERENCE, announce_cut, announce_log, footnote, log_ticks, look, style
 from papers.areas import gantt
 from papers.layout import few_ticks
 from papers.ye2022.beside_astraea import against_astraea
@@ -43,8 +43,8 @@ def dot_plot(
 
     Small dots are the rows of the table (seeds), the large one is their mean. `columns` gives each column its heading
     and the factor to its unit; `groups` gives each class its group, which has a colour and an entry in the legend,
-    unless it is empty. The mean of the class `reference` is a line through the whole panel; without it the line is at
-    0. The columns in `log` have a logarithmic axis, unless a value is 0.
+    unless it is empty. The mean of the class `reference` is a line through the whole panel, and 5 % of it are in view
+    on both sides; without it the line is at 0. The columns in `log` have a logarithmic axis, unless a value is 0.
     """
     names = list(dict.fromkeys(frame[by]))
     kinds = list(dict.fromkeys(groups.values()))
@@ -57,7 +57,8 @@ def dot_plot(
                 values = shown[frame[by] == name]
                 color = OTHERS[kinds.index(groups[name])] if groups[name] else "#222222"
                 mark: dict[str, Any] = {"color": color, "linestyle": "none"}
-                ax.plot(values, np.full(len(values), row), marker=".", markersize=4, alpha=0.6, zorder=3, **mark)
+                if len(values) > 1:
+                    seed_dots(ax, values, np.full(len(values), row + BELOW), color)
                 ax.plot(means[name], row, marker="o", markersize=7, markeredgecolor="white", zorder=2,
                         label=groups[name] or None, **mark)  # fmt: skip
             ax.set_ylim(len(names) - 0.5, -0.5)
@@ -65,10 +66,18 @@ def dot_plot(
             ax.tick_params(axis="y", length=0)
             ax.margins(x=0.12)
             ax.set_xlabel(heading)
-            if column in log and shown.min() > 0:
+            is_log = column in log and shown.min() > 0
+            if is_log:
                 ax.set_xscale("log")
+            if reference is not None:
+                low, high = ax.get_xlim()
+                ax.set_xlim(min(low, 0.95 * means[reference]), max(high, 1.05 * means[reference]))
+            if is_log:
                 log_ticks(ax.xaxis)
-            few_ticks(ax.xaxis, 3)
+                announce_log(ax.xaxis)
+            elif reference is not None:
+                announce_cut(ax.xaxis)
+            few_ticks(ax.xaxis, 4)
 
 
 def parting(results: Mapping[str, Result]) -> Figure:
@@ -133,7 +142,7 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
                 above.plot(means[part], range(len(rungs))[part], color=here.color, marker=here.marker, linestyle=line,
                            markersize=5, label=here.label)  # fmt: skip
             if several:
-                above.plot(100 * mine[column], mine["rung"].map(rungs) + 0.25 + 0.2 * k, color=here.color, **SEED)
+                seed_dots(above, 100 * mine[column], mine["rung"].map(rungs) + 0.25 + 0.2 * k, here.color)
         for place, (minus, text) in enumerate(changes.items()):
             here = look("astraea" if minus == BEFORE else minus)
             rows = paired[(paired["minus"] == minus) & (paired["measure"] == column)]
@@ -142,7 +151,13 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
                                  100 * (rows["high"] - rows["mean"]).where(rows["n"] > 2)],
                            fmt=here.marker, markersize=4, capsize=1.5, elinewidth=1, label=text)  # fmt: skip
         word = MEASURES[column][0].replace("\n", " ")
+        shown = 100 * table.loc[table["scheduler"].isin(["astraea", "tiresias-l", "themis"]), column]
+        above.set_xlim(-0.02 * shown.max(), 1.1 * shown.max())
         above.set_xlabel(word)
+        if 1 < 10 * shown.median() < shown.max():  # most are so close to 0 that they would lie on one another
+            above.set_xscale("symlog", linthresh=1)
+            charts.name_values(above, [0, 0.5, 1, 2, 5, 10, 20, 50])
+            above.set_xlabel(f"{word} (log scale above 1 %)")
         below.set_xlabel(word.replace("%", "points"))
         below.axvline(0, **REFERENCE)
         for ax in (above, below):

@@ -9,31 +9,29 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from astraea.plots import charts
-from astraea.plots.style import footnote, look, named_line, style
+from astraea.plots.style import announce_cut, footnote, look, named_line, style
 from papers.areas import heatmap
 from papers.layout import few_ticks
 from papers.ye2022.beside_astraea import against_astraea
+from papers.ye2022.messages import several_seeds
 from papers.ye2022.readings import MEMORIES
 
 FAR: Final = 1.5  # of over-claiming: a mean JCT over the honest one from which on it is written at the edge
-SPREADS: Final = (0.2, 0.5, 1.0)  # from 1 on of a colour scale of tenants' days: the first that most of them fit into
 
 
 def tenant_days(days: pd.DataFrame) -> Figure:
     """Draw what each tenant got of what it was owed (`rho_tenant`) day by day, schedulers side by side."""
-    off = (days["rho_tenant"] - 1).abs().quantile(0.95)
-    spread = next((s for s in SPREADS if off <= s), SPREADS[-1])
     names = charts.ordered(days["scheduler"])
     fig, axes = charts.panels(columns=len(names), width=3.5, height=3.4)
     for ax, name in zip(axes, names, strict=True):
-        heatmap(days[days["scheduler"] == name], "day", "tenant", "rho_tenant", ax, spread=spread)
+        heatmap(days[days["scheduler"] == name], "day", "tenant", "rho_tenant", ax)
         charts.title(ax, look(name).label)
     for ax in axes[1:]:
         ax.set(yticklabels=[], ylabel="")
     for ax in axes[:-1]:
         ax.collections[0].colorbar.remove()
-    marks = "Red: less than it was owed, much less if hatched; blue: more; grey, dotted: owed nothing."
-    footnote(fig, f"{marks} From the papers, first seed.")
+    marks = "Red: less than it was owed, hatched from 1 % on; blue: more; grey, dotted: owed nothing."
+    footnote(fig, f"{marks} One run, from the papers.")
     owed = days.dropna(subset="rho_tenant")
     short = (owed["rho_tenant"] < 0.99).groupby(owed["scheduler"]).mean()
     said = ", ".join(f"{look(name).label} {100 * short[name]:.0f} %" for name in names)
@@ -49,7 +47,7 @@ def over_claiming(gained: pd.DataFrame) -> Figure:
     """Draw average JCTs of a tenant that asks for more than it needs, and of all others: `one_tenant.changes`."""
     fig, (own, others) = charts.panels(columns=2, width=3.5, height=2.7)
     means = gained.groupby("scheduler")["own_jct"].mean()
-    names = charts.by_scheduler(gained, "own_jct", own, end=max(1.1, 1.05 * means[means <= FAR].max()))
+    names = charts.by_scheduler(gained, "own_jct", own, end=max(1.1, 1.1 * means[means <= FAR].max()))
     charts.by_scheduler(gained, "others_jct", others, names=names)
     named_line(own, gained["own_running"].mean(), "if nobody waited")
     own.set_xlim(left=min(0.55, 0.95 * gained["own_jct"].min()))
@@ -58,6 +56,7 @@ def over_claiming(gained: pd.DataFrame) -> Figure:
     for ax, text in ((own, "(a) the tenant that over-claims"), (others, "(b) all others")):
         named_line(ax, 1, "no change", (6, 1))
         ax.set_xlabel("JCT when over-claiming / when honest")
+        announce_cut(ax.xaxis)
         charts.title(ax, text)
     footnote(fig, "Left of 1: jobs end sooner than if the tenant were honest. From the papers.")
     change = 100 * means["astraea"] - 100
@@ -86,9 +85,11 @@ def paid_share(weighed: pd.DataFrame) -> Figure:
         low, high = ax.get_xlim()
         ax.set_xlim(max(min(low, 0.95), 0), max(1.03 * high, 1.05))
         few_ticks(ax.xaxis, 4)
+        announce_cut(ax.xaxis)
         ax.label_outer(remove_inner_ticks=False)
     paid = f"The quota becomes {weighed['paid'].mean():.2f} times as large."
-    absent = f" Under {missing} of {len(names)} schedulers a seed has no hour of full demand: GPU-time is not drawn."
+    whose = "a seed has" if several_seeds(weighed) else "there is"
+    absent = f" Under {missing} of {len(names)} schedulers {whose} no hour of full demand: GPU-time is not drawn."
     footnote(fig, paid + absent * bool(missing))
     change = 100 * weighed.groupby("scheduler")["own_jct"].mean()["astraea"] - 100
     return charts.legend(fig, headline=f"Twice the weight changes a tenant's JCT by {change:+.0f} % under ASTRAEA")
@@ -113,8 +114,10 @@ def burst(curves: pd.DataFrame) -> Figure:
             charts.title(ax, f"({'abcd'[2 * row + k]}) {('memories of ASTRAEA', 'other schedulers')[row]}")
         _named(axes[2 * row + 1], names)
     lacking = curves.groupby(["scheduler", "time"])["lacking"].mean().groupby("scheduler").max().sort_values() * 100
-    ends = [f"{lacking.iloc[k]:.0f} % ({look(str(lacking.index[k])).label})" for k in (0, -1)]
-    return charts.legend(fig, headline=f"The others lack at most {' to '.join(ends)} of the burst's GPU-time", axes=[])
+    least, most = (look(str(lacking.index[k])).label for k in (0, -1))
+    few = f"{lacking.iloc[0]:.0f} %" if lacking.iloc[0] >= 0.5 else "nothing"
+    said = f"from {few} ({least}) to {lacking.iloc[-1]:.0f} % of its GPU-time ({most})"
+    return charts.legend(fig, headline=f"A burst costs the others {said}", axes=[])
 
 
 def _named(ax: Axes, names: list[str]) -> None:

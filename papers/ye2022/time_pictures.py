@@ -36,8 +36,8 @@ def queue(table: pd.DataFrame) -> Figure:
     axes[0].set(ylim=(0, 1.02), ylabel="GPUs in use [%]")
     axes[1].set_ylabel("GPUs waited for")
     axes[1].yaxis.set_major_formatter("{x:,.0f}")
-    footnote(fig, "Means of 6 hours, first seed, from the papers. The table has all schedulers.")
-    of = means.groupby("scheduler")[["utilization", "waiting"]].mean().loc[list(PAIR)]
+    footnote(fig, "Means of 6 hours in one run, from the papers. The table has all schedulers.")
+    of = mine.groupby("scheduler")[["utilization", "waiting"]].mean().loc[list(PAIR)]
     use, waits = (
         ", ".join(f"{look(name).label} {value:,.0f}{unit}" for name, value in column.items())
         for column, unit in ((100 * of["utilization"], " %"), (of["waiting"], ""))

@@ -109,7 +109,10 @@ def reversals(found: pd.DataFrame) -> Figure:
         text = f"{m.text}. The ordering is reversed in {row.behind} of {row.instances} random markets."
         some.append(Pair(titles, [_leases(plan) for plan in plans], int(m.market.workers.sum()), text))
     headline = "Small markets in which Astraea is not the best"
-    return pairs(some, headline, by="tenant", step=SLOT, unit=SLOT, name="slot")
+    fig = pairs(some, headline, by="tenant", step=SLOT, unit=SLOT, name="slot")
+    worth = "Worth: what a tenant pays for a job that ends t slots after it came"
+    charts.footnote(fig, f"All jobs come in the same slot. D: chunks of data. E: epochs. {worth}.")
+    return fig
 
 
 def _leases(plan: MarketPlan) -> pd.DataFrame:

@@ -272,4 +272,7 @@ def reversals(found: pd.DataFrame) -> Figure:
         grants = [falsifier.run(w, *run).log.assign(kind="start") for run in runs]
         text = f"{w.text}. The ordering is reversed in {row.behind} of {row.instances} random workloads."
         some.append(Pair(titles, grants, sum(w.machines), text))
-    return pairs(some, "Small workloads that reverse what Themis is said to do", by="job_id", step=falsifier.LEASE)
+    fig = pairs(some, "Small workloads that reverse what Themis is said to do", by="job_id", step=falsifier.LEASE)
+    epoch = f"An epoch takes {falsifier.LEASE / 60:g} min on the GPUs of one job"
+    charts.footnote(fig, f"A, B and C are apps of one or two jobs. {epoch}. Ratios are of finish-time fairness.")
+    return fig

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -146,27 +147,30 @@ def beside(granted: pd.DataFrame, table: pd.DataFrame) -> Figure:
     ordered = in_order(both["measured"].to_numpy(), both["simulated"].to_numpy())
     charts.title(axes[0], "(a) grants", f"{100 * ordered:.0f} % of pairs in order")
     _pairs(axes[1], table, "jct", 1.0, "Average JCT [s]")
-    _pairs(axes[2], table, "loss", 100.0, "Jobs with loss [%]")
+    _pairs(axes[2], table, "loss", 100.0, "Jobs with sharing loss [%]")
     means = table.assign(loss=100 * table["loss"]).groupby("system")[["jct", "loss"]].mean()
     for ax, text, column, form in ((axes[1], "(b) completion times", "jct", "{:.0f} s"),
                                    (axes[2], "(c) sharing loss", "loss", "{:.0f} %")):  # fmt: skip
         charts.title(ax, text, f"ASTRAEA {form}, Slurm {form}".format(*means[column][list(SYSTEMS)]))
-    headline = f"Real and simulated leases have {100 * ordered:.0f} % of pairs in order"
-    return charts.legend(fig, columns=2, headline=headline)
+    off = (table["simulated_jct"] / table["jct"] - 1).abs().max()
+    headline = f"Simulated grants have {100 * ordered:.0f} % of pairs in the order of Slurm's,\n"
+    return charts.legend(fig, headline=f"{headline}and the average JCT of each run is within {100 * off:.0f} %")
 
 
 def _pairs(ax: Axes, table: pd.DataFrame, column: str, factor: float, label: str) -> None:
-    """Measured and simulated values of every repetition, joined by a line."""
+    """Measured and simulated values of each system, those of one repetition joined by a line."""
     with style():
-        for k, (system, (name, color)) in enumerate(SYSTEMS.items()):
+        for k, (system, (_, color)) in enumerate(SYSTEMS.items()):
             part = table[table["system"] == system]
-            at = part["repetition"] + 0.3 * k - 0.15
-            was, would = factor * part[column], factor * part[f"simulated_{column}"]
-            ax.vlines(at, was, would, color=color, linewidth=0.8)
-            ax.plot(at, was, "o", color=color, markersize=4.5, label=f"{name}, measured")
-            ax.plot(at, would, "s", color=color, markerfacecolor="white", markersize=4, label=f"{name}, simulated")
-        repetitions = sorted(table["repetition"].unique())
-        ax.set_xticks(repetitions, [f"{k + 1}" for k in repetitions])
-        ax.set_xlim(min(repetitions) - 0.5, max(repetitions) + 0.5)
+            values = factor * part[[column, f"simulated_{column}"]].to_numpy().T
+            ax.plot([k - 0.2, k + 0.2], values, color=color, linewidth=0.8)
+            for shift, some, marker, face in ((-0.2, values[0], "o", color), (0.2, values[1], "s", "white")):
+                ax.plot(np.full(len(some), k + shift), some, marker, color=color, markerfacecolor=face, markersize=4.5)
+        for marker, face, text in (("o", "#444444", "measured on Slurm"), ("s", "white", "simulated")):
+            ax.plot([], [], marker, color="#444444", markerfacecolor=face, markersize=4.5, label=text)
+        ax.plot([], [], color="#444444", linewidth=0.8, label="one repetition")
+        ax.set_xticks(range(len(SYSTEMS)), [name.replace(", ", ",\n") for name, _ in SYSTEMS.values()])
+        ax.set_xlim(-0.5, len(SYSTEMS) - 0.5)
         ax.set_ylim(0, 1.1 * factor * table[[column, f"simulated_{column}"]].to_numpy().max())
-        ax.set(xlabel="Repetition", ylabel=label)
+        ax.grid(visible=False, axis="x")
+        ax.set_ylabel(label)

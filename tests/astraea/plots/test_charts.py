@@ -15,7 +15,9 @@ from matplotlib.figure import Figure
 
 from astraea.core.errors import InputError
 from astraea.plots import charts
+from astraea.plots.dots import SINGLE
 from astraea.plots.files import VARIABLE
+from astraea.plots.lettering import lettered
 from astraea.plots.style import LOOKS
 from papers.areas import gantt, gpu_rows
 from papers.ye2022.readings import COMPARED, PAPERS
@@ -89,7 +91,7 @@ def test_labels_have_units(figure: Figure) -> None:
 
 def test_order_and_palette(figure: Figure) -> None:
     expected = ["ASTRAEA", "HiveD", "Tiresias-L", "Gandiva$_{\\mathrm{fair}}$", "YARN-CS", "FIFO"]
-    assert [t.get_text() for t in figure.legends[0].get_texts()] == expected
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == [*expected, SINGLE]
     assert [t.get_text() for t in figure.axes[10].get_yticklabels()] == expected
     lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
     assert all(lines[LOOKS[s].label].get_color() == LOOKS[s].color for s in SIX)
@@ -103,6 +105,7 @@ def test_every_value_is_in_its_place(figure: Figure) -> None:
     clouds = [list(line.get_xdata()) for line in figure.axes[10].get_lines() if len(line.get_ydata()) == 3]
     assert clouds == [[9900.0, 10000.0, 10100.0]] * len(SIX)  # every seed is a dot
     means = [line for line in figure.axes[11].get_lines() if not line.get_label().startswith("_")]
+    means = [line for line in means if line.get_label() != SINGLE]
     assert [line.get_ydata().tolist() for line in means] == [[9160.0, 10000.0, 12700.0]] * len(SIX)
     places = np.concatenate([line.get_xdata() for line in means])
     assert len(set(places)) == len(places) and places.min() > -0.5 and places.max() < 2.5  # none hides another
@@ -154,6 +157,30 @@ def test_rows_are_in_the_order_of_all_figures_beside_published_values() -> None:
     assert (list(diamond.get_xdata()), list(diamond.get_ydata())) == ([0.07], [0])  # HiveD is not shown
     assert [text.get_text() for text in ax.texts] == ["80 %"]  # beyond the end of the axis
     assert ax.get_xlim()[1] == 0.5
+
+
+def test_a_seed_beyond_the_axis_is_written_there_and_a_row_without_values_says_why() -> None:
+    frame = pd.DataFrame({"scheduler": ["astraea", "hived", "hived", "fifo"], "own_jct": [0.8, 0.9, 2.0, float("nan")]})
+    _, ax = charts.panels()
+    charts.by_scheduler(frame, "own_jct", ax, end=1.5, names=["astraea", "hived", "allox", "fifo"])
+    assert [(text.get_text(), text.xy[1]) for text in ax.texts] == [
+        ("not run", 2), ("not defined", 3), ("2", pytest.approx(1.24)),
+    ]  # fmt: skip
+    assert SINGLE in ax.get_legend_handles_labels()[1]
+
+
+def test_letters_fit_their_panels_and_have_one_minus_sign() -> None:
+    fig, axes = charts.panels(columns=2, width=2.2, height=1.8)
+    axes[0].set(ylabel="Jobs", xlabel="Jobs that wait for an hour [%] (log scale)", title="-3.5 % of vc-2, -1 to 2")
+    axes[1].set_ylabel(r"Tenant fairness $\rho$ in one day")
+    lettered(fig)
+    assert axes[0].get_title() == "\u22123.5 % of vc-2, \u22121 to 2"
+    assert axes[0].get_ylabel() == "Jobs"
+    first, *_, last = axes[0].get_xlabel().replace("\N{NO-BREAK SPACE}", " ").split("\n")
+    assert first.startswith("Jobs") and last.endswith("(log scale)")
+    assert r"$\rho$" in axes[1].get_ylabel() and "\n" in axes[1].get_ylabel()
+    fig.draw_without_rendering()
+    assert axes[0].xaxis.label.get_window_extent().width <= axes[0].bbox.width
 
 
 @pytest.mark.parametrize(("end", "beyond", "text"), [(9e3, 36_000.0, "10 h"), (5e6, 8_942_680.0, "2,484 h")])
@@ -222,7 +249,7 @@ def test_labels_say_which_axes_are_logarithmic_or_cut() -> None:
 def test_one_seed_is_drawn_once() -> None:
     _, ax = charts.panels()
     charts.by_scheduler(pd.DataFrame({"scheduler": ["astraea", "fifo", "fifo"], "x": [1.0, 2.0, 4.0]}), "x", ax)
-    assert [list(line.get_xdata()) for line in ax.get_lines()] == [[1], [2, 4], [3]]
+    assert [list(line.get_xdata()) for line in ax.get_lines() if len(line.get_xdata())] == [[1], [2, 4], [3]]
 
 
 def test_the_picture_has_the_exact_colours_of_the_drawing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -193,4 +193,5 @@ def test_dots_draw_means_and_seeds() -> None:
     dot_plot(frame, columns, "variant", axes, groups={"a": "first", "b": "second"}, reference="a", log=["x", "y"])
     assert [ax.get_xscale() for ax in axes] == ["log", "linear"]  # a value is 0
     drawn = [np.ravel(line.get_xdata()).tolist() for line in axes[0].lines]
-    assert drawn[:3] == [[200.0, 200.0], [100.0, 300.0], [200.0]]  # the reference, seeds, their mean
+    assert drawn[:2] == [[200.0, 200.0], [100.0, 300.0]]  # the reference, seeds
+    assert [x for x in drawn[2:] if x] == [[200.0], [500.0, 500.0], [500.0]]  # their mean, and the other variant
