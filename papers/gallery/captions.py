@@ -63,7 +63,7 @@ FURTHER: Final = {
     "further_slurm": ("On a real Slurm", "ASTRAEA and plain Slurm, on a small cluster and in simulation."),
     "further_gavel": ("More on Gavel", "A real cluster, spread gangs, and tenants on unequal GPUs."),
     "further_themis": ("More on Themis", "One app, one auction, and the choices that drive the results."),
-    "further_market": ("More on the market", "Its prices, and the two numbers that its paper leaves open."),
+    "further_market": ("More on the market", "Its prices, and how two numbers change it."),
 }
 """Pages of figures that no paper has: title, and a sentence about it."""
 
