@@ -181,15 +181,11 @@ def _judged(mine: pd.DataFrame) -> str:
     words = [WORDS[Verdict(verdict)][0] for verdict in mine["verdict"]]
     if len(words) == 2 and words[0] == words[1]:
         return f"This {words[0]} in both readings".replace("not hold in both readings", "not hold in either reading")
-    if len(words) == 1:
-        return f"This {words[0]}{_in(mine['reading'].iloc[0])}"
-    return ", but ".join(f"{'it' if k else 'This'} {word}{_in(reading)}"
-                         for k, (word, reading) in enumerate(zip(words, mine["reading"], strict=True)))  # fmt: skip
-
-
-def _in(reading: str) -> str:
-    """Name a reading behind a verdict; nothing if there is only one."""
-    return f" in the reading *{reading}*" if reading else ""
+    if not mine["reading"].iloc[0]:
+        return f"This {words[0]}"
+    pairs = enumerate(zip(words, mine["reading"], strict=True))
+    return "; ".join(f"{'in' if k else 'In'} the reading *{reading}* {'it' if k else 'this'} {word}"
+                     for k, (word, reading) in pairs)  # fmt: skip
 
 
 def _tally(verdicts: pd.Series[str]) -> str:
