@@ -43,14 +43,15 @@ ABOUT: Final = {
 
 IN_TWO_READINGS: Final = {
     CLUSTERS: (
-        "*The authors' program* is the simulator that ASTRAEA's authors released. In it, rivals only reorder the jobs "
-        "of the tenant that ASTRAEA picks. *From the papers* means that each scheduler works as its own authors "
-        "describe it. *(4 of 7 tested)* means that only four of the seven schedulers could be tested."
+        "*The authors' program* is the simulator that ASTRAEA's authors released. Even when it runs a rival, ASTRAEA's "
+        "rule picks the tenant, and the rival only orders this tenant's jobs. *From the papers* means that each "
+        "scheduler works as its own authors describe it. *(4 of 7 tested)* means that only four of the seven schedulers "
+        "could be tested."
     ),
     MARKETS: (
-        "In the market's reading *as §5.1 says*, a job has 20 to 50 chunks of data, as in §5.1 of its paper. Jobs "
-        "then take so long that total revenue is far below 0. In the reading *as here*, a job has one chunk for each "
-        "GPU that it requests in the trace."
+        "The market of [Wang2023] has two readings. In *as §5.1 says*, a job has 20 to 50 chunks of data, as in §5.1. "
+        "Jobs then take so long that total revenue is far below 0. In the reading *as here*, a job has one chunk for "
+        "each GPU that it requests in the trace."
     ),
 }
 """The readings of a paper, explained."""
@@ -101,7 +102,6 @@ def _page(made: Made, key: str, figures: list[Shown], beside: Path | None) -> li
     lines += [] if (counts := by_reading(mine)).empty else markdown(counts)
     below = [line for names, text in IN_TWO_READINGS.items() if {*names} & {*mine["reading"]} for line in (text, "")]
     below += [f"{explained(mine)} {sure}".strip(), ""] if (sure := how_sure(mine)) else []
-    below += [published.meaning(beside.with_suffix(".csv")), ""] if beside else []
     below += _made_from(made) if key == "real_traces" else []
     lines += ["", *(folded(MEANING, below) if below else [])]
     if beside:

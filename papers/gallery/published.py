@@ -180,21 +180,6 @@ def _mark(ax: Axes, row: Mapping[Hashable, Any], y: int, place: int) -> None:
                     ha="left" if side > 0 else "right")  # fmt: skip
 
 
-def meaning(table: Path) -> str:
-    """Explain the marks that the picture of a table has."""
-    frame = as_written(table)
-    ratio, seeds = frame["ratio"], frame["seeds"] != ""
-    marks = ["A diamond is the printed value, and the grey band is within 10 % of it."]
-    if frame["relation"].isin([*_ARROWS]).any():
-        marks.append("An arrow shows on which side of a printed bound the paper's values lie.")
-    marks.append(f"Dots are our values{', and small dots are single seeds' if seeds.any() else ''}.")
-    if ((ratio < 1 / EDGE) | (ratio > EDGE)).any():
-        marks.append("A dot at the edge has its ratio beside it.")
-    if ratio.isna().any():
-        marks.append("A cross is a value of ours that is below 0 or not defined.")
-    return " ".join(marks)
-
-
 def in_words(tables: Sequence[Path]) -> str:
     """Say how near the values in the tables of such pictures are to the published ones; of one, which is farthest."""
     frame = pd.concat([as_written(table) for table in tables])
