@@ -45,8 +45,8 @@ IN_TWO_READINGS: Final = {
     CLUSTERS: (
         "*The authors' program* is the simulator that ASTRAEA's authors released. Even when it runs a rival, ASTRAEA's "
         "rule picks the tenant, and the rival only orders this tenant's jobs. *From the papers* means that each "
-        "scheduler works as its own authors describe it. *(4 of 7 tested)* means that only four of the seven schedulers "
-        "could be tested."
+        "scheduler works as its own authors describe it. *(4 of 7 tested)* means that only four of the seven "
+        "schedulers could be tested."
     ),
     MARKETS: (
         "The market of [Wang2023] has two readings. In *as §5.1 says*, a job has 20 to 50 chunks of data, as in §5.1. "
