@@ -178,7 +178,8 @@ def _found(made: Made, figure: Shown) -> list[str]:
     A further figure has links to the findings whose evidence it is.
     """
     if PAGE[figure.entry.id] not in FURTHER:
-        return [f"*Here:* {found}", ""] if (found := finding(figure.claims)) else []
+        found = finding(figure.claims)
+        return [f"*{'A statement' if found.startswith('“') else 'Here'}:* {found}", ""] if found else []
     own = _on(made, figure.entry, trace_of(figure.pictures[0])) if figure.pictures else ""
     said = rf"^(\d+)\. .*figure `{re.escape(figure.entry.id)}`"
     links = [f"[finding {k}](README.md#finding-{k})" for k in re.findall(said, made.findings, re.MULTILINE)]

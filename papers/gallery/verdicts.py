@@ -160,7 +160,7 @@ def finding(claims: pd.DataFrame) -> str:
     mine = there[(there["id"] == row["id"]) & (there["trace"] == row["trace"])]
     if printed.any():
         ours = _each(mine, mine["measured"].map(in_full).str.partition(";")[0])
-        said = f"In the paper: {row['paper']}. In our tables: {ours}"
+        said = f"In the paper: {row['paper']}. Here: {ours}"
     else:
         said = _judged(mine)
     tally = f" {_tally(claims['verdict'])}" if len(claims) > len(mine) else ""
@@ -189,13 +189,13 @@ def _judged(mine: pd.DataFrame) -> str:
 
 
 def _tally(verdicts: pd.Series[str]) -> str:
-    """Count the verdicts in a sentence."""
+    """Count the verdicts of a figure in a sentence."""
     many, found = len(verdicts), verdicts.unique()
     if [*found] == [Verdict.OTHERWISE]:
-        return f"{'Neither of 2' if many == 2 else f'None of {many}'} checks holds."
+        return f"{'Neither check' if many == 2 else f'None of the {many} checks'} of this figure holds."
     if len(found) == 1:
-        return f"{'Both' if many == 2 else f'All {many}'} checks {WORDS[Verdict(found[0])][1]}."
-    return f"Of {many} checks, {in_words(verdicts)}."
+        return f"{'Both' if many == 2 else f'All {many}'} checks of this figure {WORDS[Verdict(found[0])][1]}."
+    return f"Of the {many} checks of this figure, {in_words(verdicts)}."
 
 
 def tally(claims: pd.DataFrame, link: Mapping[str, str]) -> pd.DataFrame:

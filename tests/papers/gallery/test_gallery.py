@@ -104,14 +104,14 @@ def test_a_finding_has_the_value_of_the_paper_and_ours(tmp_path: Path) -> None:
     found = evaluate(tmp_path)
     mine = found[found["id"] == "ye.f10.astraea"]
     assert finding(mine) == (
-        "“ASTRAEA: share of jobs with rho_job < 0.95 (sharing loss)” (venus). In the paper: 7.1 %. In our "
-        "tables: 8.1 % (the authors' program) and 11.1 % (from the papers)."
+        "“ASTRAEA: share of jobs with rho_job < 0.95 (sharing loss)” (venus). In the paper: 7.1 %. Here: "
+        "8.1 % (the authors' program) and 11.1 % (from the papers)."
     )
     assert finding(found[found["id"].isin(["ye.f10.astraea", "ye.f9.jct"])]).endswith("1 is not decided yet.")
     assert finding(found[found["id"] == "ye.f9.jct"]) == "nothing is measured yet."
     assert finding(found.iloc[:0]) == ""
     alike = pd.concat([mine, mine.assign(id="ye.f10.themis")]).assign(verdict="does not hold")
-    assert finding(alike).endswith(" None of 4 checks holds.")
+    assert finding(alike).endswith(" None of the 4 checks of this figure holds.")
     noted = pd.concat([mine.assign(note=["why", ""]), mine.assign(trace="philly", note=["why", "how"])])
     shown, notes = with_footnotes(side_by_side(noted))
     assert shown["note"].tolist() == ["1", "1, 2"]
