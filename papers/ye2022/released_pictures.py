@@ -158,7 +158,7 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
         above.set_xlabel(word)
         if 1 < 10 * shown.median() < shown.max():  # most are so close to 0 that they would lie on one another
             above.set_xscale("symlog", linthresh=1)
-            above.set_xlim(right=1.5 * shown.max())
+            above.set_xlim(-0.1, 1.5 * shown.max())
             charts.name_values(above, [0, 0.5, 1, 2, 5, 10, 20, 50])
             above.set_xlabel(f"{word} (log scale above 1 %)")
         below.set_xlabel(word.replace("%", "points"))
