@@ -258,9 +258,9 @@ def loads(table: pd.DataFrame, trace: Trace, cluster: Cluster) -> Figure:
         for row, column in enumerate(("hours", "average_slowdown", "sharing_loss")):
             ax, inside = axes[2 * row + k], column == "sharing_loss"
             low, high = near[column].min(), near[column].max()
-            top = high * (high / low) ** 0.4
+            top = np.inf if inside else high * (high / low) ** 0.4
             far = shown.loc[shown["scheduler"] == "yarn-cs", column]
-            is_beyond = not inside and far.min() > top
+            is_beyond = far.min() > top
             charts.lines(part[part["scheduler"] != "yarn-cs"] if is_beyond else part, "load", column, "scheduler", ax)
             if part["load"].min() <= own <= part["load"].max():
                 named_line(ax, own, "the trace's own load")

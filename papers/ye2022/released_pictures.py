@@ -148,9 +148,9 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
         for place, (minus, text) in enumerate(changes.items()):
             here = look("astraea" if minus == BEFORE else minus)
             rows = paired[(paired["minus"] == minus) & (paired["measure"] == column)]
-            bars = [100 * (rows["mean"] - rows["low"]), 100 * (rows["high"] - rows["mean"])]
+            reach = [100 * (rows["mean"] - rows["low"]), 100 * (rows["high"] - rows["mean"])]
             below.errorbar(100 * rows["mean"], rows["rung"].map(rungs) + 0.25 * (place - 1), color=here.color,
-                           xerr=[bar.where(rows["n"] > 2) for bar in bars] if rows["n"].max() > 2 else None,
+                           xerr=[far.where(rows["n"] > 2) for far in reach] if rows["n"].max() > 2 else None,
                            fmt=here.marker, markersize=4, capsize=1.5, elinewidth=1, label=text)  # fmt: skip
         word = MEASURES[column][0].replace("\n", " ")
         shown = 100 * table.loc[table["scheduler"].isin(["astraea", "tiresias-l", "themis"]), column]
