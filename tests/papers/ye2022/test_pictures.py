@@ -1,4 +1,4 @@
-"""What pictures of the evaluation draw, and what they write as numbers: axes reach what lies near, and say what not."""
+"""Pictures of the evaluation: axes reach what lies near, and what lies beyond is written."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def loads(slowdown: float, gpus: int = 1) -> tuple[list[int], str]:
         for load in (0.8, 1.0)
     ]
     jobs = {"job_id": ["a", "b"], "tenant": "t", "demand": 1, "submit_time": [0.0, 100.0], "duration": 50.0}
-    fig: Any = pictures.loads(pd.DataFrame(rows, columns=columns), Trace.from_frame(pd.DataFrame(jobs)), Cluster(1, gpus))
+    trace = Trace.from_frame(pd.DataFrame(jobs))
+    fig: Any = pictures.loads(pd.DataFrame(rows, columns=columns), trace, Cluster(1, gpus))
     drawn = [[line.get_label() for line in ax.lines].count(look("yarn-cs").label) for ax in fig.axes]
     said = fig._supxlabel.get_text() if fig._supxlabel is not None else ""
     plt.close(fig)
