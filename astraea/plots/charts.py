@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import pandas as pd
@@ -63,7 +64,7 @@ def cdf(
             ax.step(x, share, where="post", **_line(here))
         if tail:
             ax.set_yscale("log")
-            ax.set_ylim(0.8 * float((1 - points["share"]).where(points["share"] < 1).min()), 1)
+            ax.set_ylim(0.6 * float((1 - points["share"]).where(points["share"] < 1).min()), 1)
         else:
             ax.set_ylim(0, 1)
         if reference is not None:
@@ -74,12 +75,13 @@ def cdf(
 
 def lines(
     frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, even: bool = False, log: bool = False,
-    each: bool = False, bold: str = "",
+    each: bool = False, bold: str = "", among: Sequence[Any] = (),
 ) -> None:  # fmt: skip
     """Draw the mean of `y` over the rows (seeds) at each `x`, one line per class, with a band for the 95 % interval.
 
     Of fewer than `ENOUGH` seeds, or with `each`, every one is a small dot instead. With `even`, the values of `x` are
-    at equal distances, with `log` on a logarithmic axis; `bold` is as in `look`.
+    at equal distances, with `log` on a logarithmic axis; `bold` is as in `look`. A class has the look of its place
+    `among` all classes of a picture of several panels.
     """
     table = seed_means(frame, [by, x], y).sort_values(x, kind="stable")
     values = sorted(frame[x].unique())
@@ -88,7 +90,7 @@ def lines(
             ax.set_xscale("log")
             ax.xaxis.set_minor_locator(NullLocator())
         for k, (name, part) in enumerate(_classes(table, by)):
-            here = look(name, k, bold)
+            here = look(name, among.index(name) if among else k, bold)
             at = [values.index(v) for v in part[x]] if even else part[x]
             face = here.face or here.color
             ax.plot(at, part["mean"], marker=here.marker, markersize=4, markerfacecolor=face, **_line(here))

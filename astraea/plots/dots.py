@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import ScalarFormatter
 
 from astraea.plots.statistics import mean_interval
 from astraea.plots.style import BEHIND, announce_cut, look, name_axis, name_ticks, named, ordered, style
@@ -25,6 +26,11 @@ BELOW: Final = 0.24
 
 SINGLE: Final = "single runs"
 """Name of seeds in a legend."""
+
+BEYOND: Final[dict[str, Any]] = {
+    "marker": r"$\rightarrow$", "markersize": 9, "linestyle": "none", "label": "beyond the axis",
+}  # fmt: skip
+"""Style of the arrow beside a value that is beyond the end of its axis."""
 
 PUBLISHED: Final[dict[str, Any]] = {
     "marker": "D", "markersize": 6, "linestyle": "none", "markerfacecolor": "none", "markeredgecolor": "#111111",
@@ -96,10 +102,11 @@ def by_scheduler(
     return rows
 
 
-def write_in_row(ax: Axes, at: float, text: str) -> None:
-    """Write why a row of a chart has no mark, so that it cannot be taken for a value."""
-    ax.annotate(text, (0.03, at), xycoords=("axes fraction", "data"), va="center", fontsize=7, style="italic",
-                color="#666666")  # fmt: skip
+def write_in_row(ax: Axes, at: float, text: str, published: float | None = None) -> None:
+    """Write why a row of a chart has no mark, so that it cannot be taken for a value; behind a `published` one."""
+    x, gap, of = (0.03, 0, "axes fraction") if published is None else (published, 7, "data")
+    ax.annotate(text, (x, at), (gap, 0), xycoords=(of, "data"), textcoords="offset points", va="center", fontsize=7,
+                style="italic", color="#666666")  # fmt: skip
 
 
 def name_rows(ax: Axes, labels: Sequence[str]) -> None:
@@ -114,13 +121,17 @@ def _write_at_edge(ax: Axes, at: float, value: float, color: str, *, of_mean: bo
 
     That of a seed is smaller than that of a mean.
     """
-    tick = ax.xaxis.get_major_formatter().format_ticks([value])[0]
+    form = ax.xaxis.get_major_formatter()
+    tick = f"{value}" if isinstance(form, ScalarFormatter) else form.format_ticks([value])[0]
     shown = float(tick.replace(",", "").replace("\N{MINUS SIGN}", "-"))
     unit = re.search(r"\[([^ \]]+)\]", ax.get_xlabel())
-    text = (f"{shown:,.3g}" if shown < 1000 else f"{shown:,.0f}") + (f" {unit[1]}" if unit else "")
-    ax.annotate(text, (1, at), (-7, 0), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right",
+    digits = f"{shown:.2f}" if shown < 10 else f"{shown:.3g}" if shown < 1000 else f"{shown:,.0f}"
+    text = digits + (f" {unit[1]}" if unit else "")
+    ax.annotate(text, (1, at), (-9, 0), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right",
                 va="center", fontsize=8 if of_mean else 6.5, bbox=BEHIND)  # fmt: skip
-    ax.plot(1, at, ">", transform=ax.get_yaxis_transform(), color=color, clip_on=False, markersize=7 if of_mean else 4)
+    ax.plot(1, at, transform=ax.get_yaxis_transform(), color=color, clip_on=False, **BEYOND | {"label": None})
+    if BEYOND["label"] not in ax.get_legend_handles_labels()[1]:
+        ax.plot([], [], color="#555555", **BEYOND)
 
 
 def dodged(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, each: bool = True) -> None:

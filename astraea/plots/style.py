@@ -66,7 +66,7 @@ HEADLINE: Final[dict[str, Any]] = {"size": 10.5, "weight": "bold"}
 """Font of a picture's title."""
 
 OTHERS: Final = ("#004488", "#BB5566", "#DDAA33", "#6699CC", "#666666", "#EE99AA", "#997700", "#222222")
-LINES: Final = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
+LINES: Final = ("-", "--", "-.", ":", (0, (3, 1, 1, 1, 1, 1)), (0, (5, 1)), (0, (1, 3)), (0, (8, 2)))
 """Colours and lines of what is not among `LOOKS`, by its position; no scheduler has them."""
 
 WORDS: Final[dict[str, tuple[str, str]]] = {name: (word, unit) for name, (word, unit) in _listed("words.toml").items()}

@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-TOGETHER: Final = re.compile(r"(?<=\d) (?=%|h\b|min\b)|(?<=\(log) (?=scale)|(?<=\(axis) (?=cut)")
-"""Spaces at which no line ends: before a unit, and inside the note on a scale."""
+TOGETHER: Final = re.compile(r"(?<=\d) (?=%|h\b|min\b)|(?<=\(log) (?=scale)|(?<=\(axis) (?=cut)| (?=[^\[\]]*\])")
+"""Spaces at which no line ends: before a unit, inside the brackets of one, and inside the note on a scale."""
 
 _FORMULA: Final = re.compile(r"\$.*?\$")
 

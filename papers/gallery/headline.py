@@ -98,8 +98,9 @@ def _won(frame: pd.DataFrame) -> str:
     """Count the traces on which ASTRAEA has the lowest sharing loss in each reading."""
     lowest = frame.loc[frame.groupby(["reading", "trace"])["sharing_loss"].idxmin()]
     first = lowest[lowest["scheduler"] == "astraea"].groupby("reading").size().reindex([PROGRAM, PAPERS], fill_value=0)
-    many = [f"{n} of {len(ALL)} traces" if n else "none" for n in first]
-    return f"on {many[0]}\nin {PROGRAM}, on {many[1]} built {PAPERS}"
+    words = {len(ALL): f"all {len(ALL)} traces", 0: "none"}
+    many = [words.get(n, f"{n} of {len(ALL)} traces") for n in first]
+    return f"on {many[0]} in {PROGRAM},\nand on {many[1]} if all schedulers are built from their papers"
 
 
 def _means(folder: Path, trace: str) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import Formatter
+from matplotlib.ticker import Formatter, MaxNLocator
 
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.plots import charts
@@ -53,8 +53,8 @@ def remaining(table: pd.DataFrame, whose: str) -> Figure:
     charts.named_line(left, 0.5, "half of the jobs", vertical=False)
     charts.title(left, "(a) Survival")
     charts.title(right, "(b) What is left of a job that still runs")
-    later = float(np.interp(HOUR, x, table["observed_remaining"]))
-    left_then = f"{median / MINUTE:.3g} min at its start, {later / MINUTE:.3g} min after an hour of service"
+    first, later = np.interp([x[0], HOUR], x, table["observed_remaining"]) / MINUTE
+    left_then = f"{first:.3g} min at its start, {later:.3g} min after an hour of service"
     return charts.legend(fig, columns=2, headline=f"Median of what is left of a job: {left_then}")
 
 
@@ -112,10 +112,12 @@ def honesty(curve: pd.DataFrame, age: pd.DataFrame, span: float) -> Figure:
         axes[0].xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
         axes[0].set(xlim=(0, 1), xlabel="Quantile of the estimate [%]")
         axes[0].set_ylabel("Jobs that needed no more,\nover promised [points]")
+        axes[1].xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes[1].set(xlim=(0, span / DAY), xlabel="Day on which the job is submitted")
         axes[1].set_ylabel("Jobs inside the band,\nover 80 % [points]")
-    most = 100 * (curve["share"] - curve["probability"]).abs().max()
-    return charts.legend(fig, headline=f"Quantiles miss what they promise by up to {most:.0f} points")
+    most, of_band = (100 * off.abs().max() for off in (curve["share"] - curve["probability"], age["coverage"] - 0.8))
+    headline = f"Quantiles miss by up to {most:.0f} points, the 80 % band by up to {of_band:.0f}"
+    return charts.legend(fig, headline=headline)
 
 
 SPREAD: Final = {"low": "10 % quantile", "median": "median", "high": "90 % quantile", "last": "last job",

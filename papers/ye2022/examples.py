@@ -22,7 +22,7 @@ from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.units import HOUR, MINUTE
 from astraea.plots.dots import PUBLISHED
-from astraea.plots.style import OTHERS, mark_line, name_axis, panels, style, title
+from astraea.plots.style import OTHERS, name_axis, named_line, panels, style, title
 from astraea.traces.trace import Trace
 from papers.areas import gantt
 from papers.layout import quick
@@ -116,13 +116,13 @@ def share_bars(
                 ax.bar(["idle"], [idle], 0.7, color="white", edgecolor="#777777", hatch="//")
             for k, value in enumerate([*jobs, *([idle] if idle > 1e-9 else [])]):
                 text = f"{100 * value:.0f}"
-                ax.annotate(text, (k, value), (0, 7), textcoords="offset points", ha="center", fontsize=8)
-            ax.set_ylim(0, max(0.6, 1.2 * part.max()))
+                ax.annotate(text, (k, 0), (0, 3), textcoords="offset points", ha="center", fontsize=8)
+            ax.set_ylim(0, max(0.7, 1.2 * part.max()))
+            named_line(ax, 1 / len(jobs), "equal shares", vertical=False)
             printed = published.get(mechanism, {})
             if printed:
                 ax.plot(list(printed), list(printed.values()), **PUBLISHED)
                 ax.legend(loc="upper right", fontsize=7.5, handletextpad=0.1)
-            mark_line(ax, 1 / len(jobs), "", vertical=False)
             ax.grid(visible=False, axis="x")
             name_axis(ax.yaxis, "share")
             ax.set_ylabel("GPU-time [%]")

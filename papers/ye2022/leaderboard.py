@@ -15,6 +15,7 @@ from astraea.plots.style import footnote, legend, look, name_axis, named, panels
 from papers.layout import few_ticks
 from papers.scales import seeds
 from papers.ye2022.evaluation import READ, workloads
+from papers.ye2022.ladder import FEWEST_WEEKS
 from papers.ye2022.readings import COMPARED, PAPERS
 
 ALL: Final[dict[str, Policy]] = {s.name: s.made for s in COMPARED[PAPERS]}
@@ -57,8 +58,9 @@ def picture(table: pd.DataFrame) -> Figure:
             rows = ranked[ranked["measure"] == measure].set_index("scheduler").loc[order]
             for at, (name, row) in enumerate(rows.iterrows()):
                 here = look(name, at)
-                ax.plot(row[["low", "high"]].astype(float), [at, at], color=here.color, linewidth=1.2)
-                ax.plot(row["value"], at, here.marker, color=here.color, markersize=5)
+                if has_intervals(ranked):
+                    ax.plot(row[["low", "high"]].astype(float), [at, at], color=here.color, linewidth=1.2)
+                ax.plot(row["value"], at, here.marker, color=here.color, markersize=5, clip_on=False)
                 if pd.notna(row["rank"]):
                     ax.annotate(f"{row['rank']:.0f}", (1, at), (3, 0), xycoords=("axes fraction", "data"),
                                 textcoords="offset points", va="center", fontsize=7, annotation_clip=False)  # fmt: skip
@@ -76,8 +78,14 @@ def picture(table: pd.DataFrame) -> Figure:
             title(ax, word)
     footnote(fig, said(table))
     mine = ranked[ranked["scheduler"] == "astraea"].set_index("measure")["rank"]
-    places = f"rank {mine[MEASURES[0]]} in jobs short, {mine['average_jct']} in JCT"
+    places = f"rank {mine[MEASURES[0]]} in sharing loss, {mine['average_jct']} in JCT"
     return legend(fig, headline=f"ASTRAEA as printed among {len(order)} policies: {places}")
+
+
+def has_intervals(ranked: pd.DataFrame) -> bool:
+    """Return true if there are intervals to draw: those over fewer than `FEWEST_WEEKS` weeks are not."""
+    enough = int(ranked["seeds"].max()) > 1 or int(ranked["weeks"].max()) >= FEWEST_WEEKS
+    return enough and bool(ranked["low"].notna().any())
 
 
 def said(table: pd.DataFrame) -> str:
@@ -85,8 +93,14 @@ def said(table: pd.DataFrame) -> str:
     ranked = table[table["reason"] == ""]
     seeds, weeks = int(ranked["seeds"].max()), int(ranked["weeks"].max())
     bars = f"Bars: 95 % intervals over {f'{seeds} seeds' if seeds > 1 else f'{weeks} weeks of submissions'}."
-    if ranked["low"].isna().all():
-        bars = f"No intervals: {f'{seeds} seeds' if seeds > 1 else 'less than two weeks of submissions'}."
+    if not has_intervals(ranked):
+        bars = f"No intervals: {f'{seeds} seeds' if seeds > 1 else f'less than {FEWEST_WEEKS} weeks of submissions'}."
     missing = table[table["reason"] != ""].groupby("reason", sort=False)["scheduler"].agg(list)
-    absent = [f"Not run: {', '.join(look(n).label for n in names)}\n({reason})." for reason, names in missing.items()]
+    absent = [f"Not run: {', '.join(map(_in_list, names))}\n({reason})." for reason, names in missing.items()]
     return "\n".join([f"Right of each panel: rank, 1 is best. {bars}", *absent])
+
+
+def _in_list(name: str) -> str:
+    """Write a policy's name for a list with commas: "AlloX (under leases)"."""
+    first, comma, rest = look(name).label.partition(", ")
+    return f"{first} ({rest})" if comma else first

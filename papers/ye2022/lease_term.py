@@ -54,7 +54,7 @@ def term_range(best: pd.Series[float]) -> str:
     """Write the lease terms of several cases [min]: one for all, or from the least to the largest."""
     if best.min() == best.max():
         return f"{best.min():g} min in each case"
-    return f"between {best.min():g} and {best.max():g} min, by case"
+    return f"{best.min():g} to {best.max():g} min, depending on the case"
 
 
 def over_terms(table: pd.DataFrame, by: str, axes: Sequence[Axes]) -> None:
@@ -64,6 +64,7 @@ def over_terms(table: pd.DataFrame, by: str, axes: Sequence[Axes]) -> None:
         charts.lines(table, "lease_term", column, by=by, ax=ax, log=True)
         ax.set_xticks(terms)
         ax.minorticks_off()
+        ax.set_ylim(top=1.08 * table[column].max())
     charts.titles(axes, "(a) efficiency", "(b) cost", "(c) fairness of jobs")
     axes[1].set_yscale("log")
     axes[1].set_ylim(0.8 * table["overhead_share"].min(), 1.4 * table["overhead_share"].max())
@@ -93,8 +94,11 @@ def curves(table: pd.DataFrame, published: Mapping[str, float], of_cost: Mapping
     labels = ("Average JCT [h]\n(axis cut)", "Overhead [% of JCT]\n(log scale)", "Jobs with\nsharing loss [%]")
     for ax, label in zip(axes, labels, strict=True):
         ax.set_ylabel(label)
-    if {terms[0], terms[-1]} & {*recommended.values()}:
-        charts.footnote(fig, f"{terms[0] / 60:g} and {terms[-1] / 60:g} min are the ends of what was tried.")
+    rule = f"Recommended: the shortest term whose average JCT is within {100 * TOLERANCE:g} % of the lowest."
+    for end, side in ((terms[0], "below"), (terms[-1], "above")):
+        if end in recommended.values():
+            rule += f" No term {side} {end / 60:g} min was tried, so the best may lie there."
+    charts.footnote(fig, rule)
     said = {where: f"{recommended[name] / 60:g} min" for name, where in IN.items() if name in recommended}
     alike = len(said) == len(IN) and len(set(said.values())) == 1
     text = f"{next(iter(said.values()))} in both readings" if alike else ", ".join(f"{v} {k}" for k, v in said.items())
@@ -104,19 +108,19 @@ def curves(table: pd.DataFrame, published: Mapping[str, float], of_cost: Mapping
 def sensitivity(excess: pd.DataFrame, note: str) -> Figure:
     """Draw the JCT above the best over the lease term in each case, a table of `above_best`; `note` is of the jobs."""
     fig, axes = charts.panels(columns=2, width=3.5, height=3.1)
+    cases = list(dict.fromkeys(excess["what"]))
     for ax, kind, letter in zip(axes, ("overheads", "load"), "ab", strict=True):
         mine = (excess["what"] == UNCHANGED) | excess["what"].str.startswith(kind)
-        part = excess[mine].sort_values([kind, "lease_term"])
-        charts.lines(part, "lease_term", "excess", by="what", ax=ax, log=True)
-        ax.set_ylim(0, max(1.05 * excess["excess"].max(), 1.5 * TOLERANCE))
+        charts.lines(excess[mine], "lease_term", "excess", by="what", ax=ax, log=True, among=cases)
+        top = max(1.05 * excess["excess"].max(), 1.5 * TOLERANCE)
+        ax.set_ylim(-0.04 * top, top)
         ax.set_ylabel("Average JCT above the best [%]" if letter == "a" else "")
         ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}")
         charts.named_line(ax, TOLERANCE, f"tolerance, {100 * TOLERANCE:g} %", vertical=False)
-        with style():
-            ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+        charts.title(ax, f"({letter}) other {'overheads' if letter == 'a' else 'loads'}")
     charts.footnote(fig, f"ASTRAEA from the papers, as in Fig 9. {note}")
     best = excess.pivot_table("excess", "lease_term", "what").idxmin() / 60
-    return charts.legend(fig, headline=f"The lease term of the lowest JCT is {term_range(best)}", axes=[])
+    return charts.legend(fig, columns=4, headline=f"JCT is lowest with leases of {term_range(best)}")
 
 
 def handful() -> tuple[Trace, Cluster]:

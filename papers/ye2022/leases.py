@@ -30,7 +30,7 @@ WORKFLOW: Final = pd.DataFrame(
         ("4", "scheduler", "GPUs", "a lease, and all GPUs of the gang"),
         ("5", "GPUs", "queues", "the lease ends: checkpoint, and request for renewal"),
         ("picked", "queues", "GPUs", "renewed, and trains on with the same GPUs"),
-        ("not picked", "GPUs", "queues", "evicted, waits, and later resumes from its checkpoint"),
+        ("not picked", "GPUs", "queues", "preempted, waits, and later resumes from its checkpoint"),
         ("done", "GPUs", "out", "leaves before its lease ends, and its GPUs are free"),
     ],
     columns=["step", "from", "to", "what"],
@@ -126,7 +126,7 @@ def lease_picture(example: LeaseExample) -> Figure:
 
 
 def workflow_picture() -> Figure:
-    """Draw Fig 7: the way of a job through ASTRAEA, drawn from `WORKFLOW`."""
+    """Draw Fig 7: the path of a job through ASTRAEA, drawn from `WORKFLOW`."""
     fig, ax = panels(width=WIDTH, height=3.0)
     says = WORKFLOW.set_index("step")["what"]
     with style():
@@ -161,7 +161,7 @@ def workflow_picture() -> Figure:
                 color="#00694D")  # fmt: skip
         ax.text(37.2, 5.6, f"if not picked: {says['not picked']}", ha="center", va="bottom", fontsize=8,
                 color="#A84300")  # fmt: skip
-    return legend(fig, headline="The way of a job through ASTRAEA")
+    return legend(fig, headline="The path of a job through ASTRAEA")
 
 
 def _box(ax: Axes, x: float, y: float, width: float, height: float, color: str) -> None:

@@ -43,6 +43,9 @@ def times_ahead(table: pd.DataFrame, by: str, column: str, rivals: Iterable[str]
     parts = []
     for reading, where in IN.items():
         mine = table[table["reading"] == reading]
+        if mine.empty:
+            parts.append(f"at none {where}")
+            continue
         wide = mine.pivot_table(index=by, columns="scheduler", values=column)
         others = wide[[name for name in rivals if name in wide and name != "astraea"]].min(axis=1)
         parts.append(f"at {(wide['astraea'] < others).sum()} of {len(wide)} {where}")

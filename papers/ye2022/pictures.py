@@ -20,6 +20,7 @@ from astraea.plots import charts
 from astraea.plots.style import BEHIND, footnote, log_ticks, look, name_axis, named_line
 from astraea.traces.describe import offered_load
 from astraea.traces.trace import Trace
+from papers.ye2022.beside_astraea import over_tiresias, with_loss
 from papers.ye2022.evaluation import first_jobs, jobs_shown
 from papers.ye2022.messages import leaders, same_seed, several_seeds, times_ahead
 from papers.ye2022.readings import PAPERS, READINGS
@@ -27,7 +28,6 @@ from papers.ye2022.tables import TENANT_LEVELS, relative_to
 
 RHO_RANGE: Final = (0.5, 1.5)  # of the boxes of Fig 11; a triangle marks a whisker that goes on beyond
 FAR: Final = 2.0  # of Fig 13: an average JCT over ASTRAEA's from which on it is written at the edge
-LEAST_LOSS: Final = 0.001  # of Fig 14: a smaller share of jobs makes no ratio
 
 _KNOWN: Final = "In the authors' program, Themis knows true running times."
 _EDGE: Final[dict[str, Any]] = {"color": "#444444", "markersize": 3.5, "linestyle": "none", "clip_on": False}
@@ -46,7 +46,8 @@ def job_fairness(points: pd.DataFrame, losses: pd.DataFrame, published: Mapping[
     for k, (reading, part) in enumerate(points.groupby("reading", sort=False)):
         above, below = axes[k], axes[k + 2]
         charts.cdf(_seven(part), "rho_job", by="scheduler", ax=above, reference=(0.95, ""))
-        above.set(xlim=(0, 2), xticks=[0, 0.5, 0.95, 1.5, 2], xticklabels=["0", "0.5", "0.95", "1.5", "2"])
+        above.set(xlim=(0, 2), xticks=[0, 0.5, 1, 1.5, 2], xticklabels=["0", "0.5", "1", "1.5", "2"])
+        above.annotate("0.95", (0.95, 0.97), (-3, 0), textcoords="offset points", fontsize=8, ha="right", va="top")
         mine = losses[losses["reading"] == reading]
         charts.by_scheduler(mine, "sharing_loss", below, published=published, names=names)
         below.set_xlim(0, 1.05 * max([*losses["sharing_loss"], *(published.get(name, 0.0) for name in names)]))
@@ -67,7 +68,8 @@ def tenant_fairness(boxes: pd.DataFrame, shares: pd.DataFrame, published: Mappin
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.5)
     for k, reading in enumerate(READINGS):
         _below_levels(means.loc[[reading]].droplevel(0), published, names, axes[k])
-        axes[k].set_xlim(0, 105 * max([*means["tenant_sharing_loss"], *(published.get(name, 0.0) for name in names)]))
+        most = 100 * max([*means["tenant_sharing_loss"], *(published.get(name, 0.0) for name in names)])
+        axes[k].set_xlim(-0.03 * most, 1.05 * most)
         charts.title(axes[k], f"({'ab'[k]}) {reading}")
     axes[1].set_yticklabels([])
     for k, name in enumerate(("astraea", "tiresias-l")):
@@ -101,8 +103,8 @@ def _below_levels(means: pd.DataFrame, published: Mapping[str, float], names: li
                 ax.plot(row[level], k, mark, color=color, markerfacecolor=face, markersize=5)
         if name in published:
             ax.plot(100 * published[name], k, **charts.PUBLISHED | {"label": "cases below 1, published value"})
-        if name not in means.index and name not in published:
-            charts.write_in_row(ax, k, "not run")
+        if name not in means.index:
+            charts.write_in_row(ax, k, "not run", 100 * published[name] if name in published else None)
     charts.name_rows(ax, [look(name).label for name in names])
     ax.set_xlabel("Tenant cases below 1, 0.99, 0.95 [%]")
 
@@ -205,7 +207,7 @@ def completion_times(table: pd.DataFrame) -> Figure:
                 ax.annotate(text, (1.05, row), xycoords=("axes fraction", "data"), va="center", fontsize=8)
         charts.title(ax, f"({'ab'[k]}) {reading}")
     axes[1].set_yticklabels([])
-    footnote(fig, f"Right of each panel: difference to ASTRAEA{same_seed(table)}. {_KNOWN}")
+    footnote(fig, f"Right of each panel: change from ASTRAEA's [%], or times ASTRAEA's (×){same_seed(table)}. {_KNOWN}")
     return charts.legend(fig, headline=f"Lowest average JCT:\n{leaders(table, 'average_jct')}")
 
 
@@ -217,12 +219,14 @@ def cluster_sizes(table: pd.DataFrame) -> Figure:
         for row, (column, word) in enumerate(measures):
             ax = axes[2 * row + k]
             charts.lines(part, "nodes_percent", column, by="scheduler", ax=ax)
-            ax.set_ylim(0, 1.25 * table[column].max() or 1)
+            most = table[column].max() or 1
+            ax.set_ylim(0, 1.3 * most)
             name_axis(ax.yaxis, column)
+            ax.set_yticks([tick for tick in ax.get_yticks() if tick <= 1.1 * most])  # numbers are above them
             over = over_tiresias(part, column).groupby("nodes_percent")["relative"].mean()
             for at in sorted(set(part["nodes_percent"])):
-                text = "–" if at not in over else f"{over[at]:.2f}" if over[at] < 10 else f"{over[at]:.0f}"
-                ax.annotate(text, (at, 0.99), xycoords=("data", "axes fraction"), ha="center", va="top", fontsize=7.5,
+                text = f"{over[at]:.2f}" if at in over else "–"
+                ax.annotate(text, (at, 0.98), xycoords=("data", "axes fraction"), ha="center", va="top", fontsize=7.5,
                             bbox=BEHIND)  # fmt: skip
             named_line(ax, 100, "the evaluation's size")
             charts.title(ax, f"({'abcd'[2 * row + k]}) {reading}: {word}")
@@ -235,27 +239,16 @@ def cluster_sizes(table: pd.DataFrame) -> Figure:
     aside = f"Without the {' to '.join(map(str, ends))} jobs{whose} whose gangs no quota of the smallest cluster "
     aside = f"{aside}can hold:\nlosses are below those of Fig 10. " if any(ends) else ""
     footnote(fig, f"{aside}Numbers in the panels: ASTRAEA over Tiresias-L{same_seed(table)} (– below a loss of 0.1 %).")
-    sizes = times_ahead(table, "nodes_percent", "sharing_loss", ["tiresias-l"])
-    return charts.legend(fig, headline=f"Sizes at which ASTRAEA has less sharing loss than Tiresias-L:\n{sizes}")
-
-
-def over_tiresias(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return all but Tiresias-L, with `relative`: `column` over that of Tiresias-L on the same seed and size.
-
-    Where that is 0, or all means are below `LEAST_LOSS`, there is no row.
-    """
-    sizes = table.groupby("nodes_percent", sort=False)
-    paired = pd.concat([relative_to(part, "scheduler", column, "tiresias-l") for _, part in sizes])
-    found: pd.DataFrame = paired[(paired["scheduler"] != "tiresias-l") & np.isfinite(paired["relative"])]
-    largest = table.groupby(["nodes_percent", "scheduler"])[column].mean().groupby("nodes_percent").max()
-    return found[(found["nodes_percent"].map(largest) >= LEAST_LOSS).to_numpy()]
+    sizes = times_ahead(with_loss(table), "nodes_percent", "sharing_loss", ["tiresias-l"])
+    words = "Sizes with sharing loss at which ASTRAEA has less of it than Tiresias-L"
+    return charts.legend(fig, headline=f"{words}:\n{sizes}")
 
 
 def loads(table: pd.DataFrame, trace: Trace, cluster: Cluster) -> Figure:
     """Draw average JCT, slowdown and sharing loss over the offered load of `first_jobs` of a trace on a cluster.
 
-    A column of panels is a reading. JCT and slowdown of YARN-CS are written above their panels. All scales are
-    logarithmic, so that small differences are seen beside large ones; that of sharing loss is linear below 1 %.
+    A column of panels is a reading. JCT and slowdown of YARN-CS are numbers where all are far above the others. All
+    scales are logarithmic, so that small differences are seen beside large ones, sharing loss above 1 %.
     """
     fig, axes = charts.panels(columns=2, rows=3, width=3.5, height=2.1)
     shown = _seven(table).assign(hours=table["average_jct"] / HOUR)
@@ -264,28 +257,34 @@ def loads(table: pd.DataFrame, trace: Trace, cluster: Cluster) -> Figure:
     for k, (reading, part) in enumerate(shown.groupby("reading", sort=False)):
         for row, column in enumerate(("hours", "average_slowdown", "sharing_loss")):
             ax, inside = axes[2 * row + k], column == "sharing_loss"
-            charts.lines(part if inside else part[part["scheduler"] != "yarn-cs"], "load", column, "scheduler", ax)
+            low, high = near[column].min(), near[column].max()
+            top = np.inf if inside else high * (high / low) ** 0.4
+            far = shown.loc[shown["scheduler"] == "yarn-cs", column]
+            is_beyond = far.min() > top
+            charts.lines(part[part["scheduler"] != "yarn-cs"] if is_beyond else part, "load", column, "scheduler", ax)
             if part["load"].min() <= own <= part["load"].max():
                 named_line(ax, own, "the trace's own load")
             charts.title(ax, f"({'abcdef'[2 * row + k]}) {reading}")
             ax.set_xlabel("Load, asked for over available" if row == 2 else "")
             if inside:
                 ax.set_yscale("symlog", linthresh=0.01)
-                ax.set_ylim(0, 1)
+                ax.set_ylim(-0.0012, 1)
                 ax.set_yticks([0, 0.005, 0.01, 0.03, 0.1, 0.3, 1], ["0", "0.5", "1", "3", "10", "30", "100"])
             else:
-                low, high = near[column].min(), near[column].max()
                 ax.set_yscale("log")
-                ax.set_ylim(0.98 * low, high * (high / low) ** 0.4)
+                top = top if is_beyond else 1.1 * max(high, far.max())
+                ax.set_ylim(low * (low / top) ** 0.06, top)
                 log_ticks(ax.yaxis)
-                _beyond(ax, part[part["scheduler"] == "yarn-cs"].groupby("load")[column].mean())
+                if is_beyond:
+                    _beyond(ax, part[part["scheduler"] == "yarn-cs"].groupby("load")[column].mean())
             ax.minorticks_off()
     labels = ("Average JCT [h] (log scale)", "Average slowdown (log scale)", "Jobs with loss [%] (log scale above 1 %)")
     for ax, text in zip(axes[::2], labels, strict=True):
         ax.set_ylabel(text)
     for ax in axes[1::2]:
         ax.set_ylabel("")
-    footnote(fig, f"{jobs_shown(trace)} Their own load is {own:.2f}. FIFO is in the table only. {_KNOWN}")
+    side = ", right of the picture" if own > shown["load"].max() else ""
+    footnote(fig, f"{jobs_shown(trace)} Their own load is {own:.2f}{side}. FIFO is in the table only. {_KNOWN}")
     least = times_ahead(shown, "load", "sharing_loss", set(shown["scheduler"]))
     return charts.legend(fig, headline=f"Loads at which ASTRAEA has the least sharing loss:\n{least}")
 

@@ -94,13 +94,13 @@ def parting(results: Mapping[str, Result]) -> Figure:
 
 def options(paid: pd.DataFrame) -> Figure:
     """Each variant of `released_grid`, with overheads; the line is Algorithm 1."""
-    fig, axes = charts.panels(columns=4, width=1.75, height=3.3)
+    fig, axes = charts.panels(columns=4, width=1.75, height=3.7)
     log = ["average_slowdown", "sharing_loss"]
     dot_plot(paid, MEASURES, "variant", axes, groups=GROUPS, reference=WRITTEN, log=log)
     losses = 100 * paid.groupby("variant")["sharing_loss"].mean()
     changes = losses - losses[WRITTEN]
     most = changes.abs().idxmax()
-    said = f"Largest effect on sharing loss: {most}, {changes[most]:+.1f} points"
+    said = f"Largest effect on sharing loss: {most}, {changes[most]:+.1f} points compared with {WRITTEN}"
     return charts.legend(fig, columns=2, headline=said)
 
 
@@ -111,6 +111,8 @@ def neighbour(alone: pd.DataFrame, together: pd.DataFrame) -> Figure:
         gantt(example(skipped).log, ax, gpus=EXAMPLE.gpus, rows="job")
         for number in list(ax.texts):
             number.remove()  # every job has one GPU
+        for box in ax.patches:
+            box.set(facecolor="#8C8C8C")  # colours are those of (c)
         charts.title(ax, f"({letter}) {text}", "the lease behind an expired one stays for a round" if skipped else "")
     charts.dodged(together, "times", "together", by="walk", ax=axes[2], each=False)
     axes[2].set(ylabel="Leases, on average", xlabel="Times in the trace")
@@ -142,13 +144,13 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
                 above.plot(means[part], range(len(rungs))[part], color=here.color, marker=here.marker, linestyle=line,
                            markersize=5, label=here.label)  # fmt: skip
             if several:
-                seed_dots(above, 100 * mine[column], mine["rung"].map(rungs) + 0.25 + 0.2 * k, here.color)
+                seed_dots(above, 100 * mine[column], mine["rung"].map(rungs) + 0.2 + 0.13 * k, here.color)
         for place, (minus, text) in enumerate(changes.items()):
             here = look("astraea" if minus == BEFORE else minus)
             rows = paired[(paired["minus"] == minus) & (paired["measure"] == column)]
+            reach = [100 * (rows["mean"] - rows["low"]), 100 * (rows["high"] - rows["mean"])]
             below.errorbar(100 * rows["mean"], rows["rung"].map(rungs) + 0.25 * (place - 1), color=here.color,
-                           xerr=[100 * (rows["mean"] - rows["low"]).where(rows["n"] > 2),
-                                 100 * (rows["high"] - rows["mean"]).where(rows["n"] > 2)],
+                           xerr=[far.where(rows["n"] > 2) for far in reach] if rows["n"].max() > 2 else None,
                            fmt=here.marker, markersize=4, capsize=1.5, elinewidth=1, label=text)  # fmt: skip
         word = MEASURES[column][0].replace("\n", " ")
         shown = 100 * table.loc[table["scheduler"].isin(["astraea", "tiresias-l", "themis"]), column]
@@ -156,6 +158,7 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
         above.set_xlabel(word)
         if 1 < 10 * shown.median() < shown.max():  # most are so close to 0 that they would lie on one another
             above.set_xscale("symlog", linthresh=1)
+            above.set_xlim(-0.1, 1.5 * shown.max())
             charts.name_values(above, [0, 0.5, 1, 2, 5, 10, 20, 50])
             above.set_xlabel(f"{word} (log scale above 1 %)")
         below.set_xlabel(word.replace("%", "points"))

@@ -153,8 +153,8 @@ def beside(granted: pd.DataFrame, table: pd.DataFrame) -> Figure:
                                    (axes[2], "(c) sharing loss", "loss", "{:.0f} %")):  # fmt: skip
         charts.title(ax, text, f"ASTRAEA {form}, Slurm {form}".format(*means[column][list(SYSTEMS)]))
     off = (table["simulated_jct"] / table["jct"] - 1).abs().max()
-    headline = f"Simulated grants have {100 * ordered:.0f} % of pairs in the order of Slurm's,\n"
-    return charts.legend(fig, headline=f"{headline}and the average JCT of each run is within {100 * off:.0f} %")
+    headline = f"{100 * ordered:.0f} % of pairs of grants come in the order of the real run,\n"
+    return charts.legend(fig, headline=f"{headline}and each average JCT is within {100 * off:.0f} %")
 
 
 def _pairs(ax: Axes, table: pd.DataFrame, column: str, factor: float, label: str) -> None:

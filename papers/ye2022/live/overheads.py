@@ -67,4 +67,4 @@ def overheads_picture(table: pd.DataFrame) -> Figure:
     name_axis(axes[1].yaxis, "overhead_share", log=True)
     axes[1].set_ylabel("Overhead [% of JCT]\n(log scale)")
     best = table.pivot_table("average_jct", "overheads", "lease_term").idxmin(axis=1) / 60
-    return charts.legend(fig, columns=3, headline=f"The lease term of the lowest JCT is {term_range(best)}")
+    return charts.legend(fig, columns=3, headline=f"JCT is lowest with leases of {term_range(best)}")

@@ -164,7 +164,7 @@ def test_a_seed_beyond_the_axis_is_written_there_and_a_row_without_values_says_w
     _, ax = charts.panels()
     charts.by_scheduler(frame, "own_jct", ax, end=1.5, names=["astraea", "hived", "allox", "fifo"])
     assert [(text.get_text(), text.xy[1]) for text in ax.texts] == [
-        ("not run", 2), ("not defined", 3), ("2", pytest.approx(1.24)),
+        ("not run", 2), ("not defined", 3), ("2.00", pytest.approx(1.24)),
     ]  # fmt: skip
     assert SINGLE in ax.get_legend_handles_labels()[1]
 

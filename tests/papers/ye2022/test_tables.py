@@ -22,7 +22,7 @@ from astraea.experiments.archive import pack, reduced, unpack
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
 from papers.ye2022 import burst, characterize, one_tenant, pictures, released, time_pictures
-from papers.ye2022.beside_astraea import against_astraea
+from papers.ye2022.beside_astraea import against_astraea, over_tiresias, with_loss
 from papers.ye2022.evaluation import READ, kept, load_workload, run_of, size_grid
 from papers.ye2022.readings import PAPERS, PROGRAM, READINGS
 from papers.ye2022.tables import (
@@ -160,11 +160,12 @@ def sizes(aside: int = 3) -> pd.DataFrame:
 
 def test_ratios_over_tiresias_are_of_one_seed_and_size() -> None:
     part = sizes()[lambda d: d["reading"] == PAPERS]
-    jct, loss = (pictures.over_tiresias(part, c) for c in ("average_jct", "sharing_loss"))
+    jct, loss = (over_tiresias(part, c) for c in ("average_jct", "sharing_loss"))
     assert set(jct["scheduler"]) == {"astraea"} and len(jct) == 4
     assert jct["relative"].tolist() == [0.5] * 4
     assert loss["nodes_percent"].tolist() == [60, 60]  # nobody has a loss at 100 %
     assert loss["relative"].tolist() == pytest.approx([3, 3])
+    assert set(with_loss(sizes())["nodes_percent"]) == {60}
     # ratios are written in the panels, in both readings
     fig = pictures.cluster_sizes(sizes())
     assert [[text.get_text() for text in ax.texts] for ax in fig.axes] == [["0.50"] * 2] * 2 + [["3.00", "–"]] * 2
