@@ -192,7 +192,7 @@ def in_words(tables: Sequence[Path]) -> str:
     farthest = ""
     for row in equal.loc[distance == distance.max()].to_dict("records")[: len(tables) == 1]:
         reading = f" in the reading *{row['reading']}*" if row["reading"] in READINGS else ""
-        said = f"It is {row['measured']} here{reading}, and {row['paper']} in the paper."
+        said = f"The paper has {row['paper']}, and we have {row['measured']}{reading}."
         farthest = f" The value that differs most is *{row['label']}* ({row['heading']}). {said}"
     each = "; a result in two readings counts twice" if frame["reading"].isin(READINGS).any() else ""
     who = "The papers print" if len(tables) > 1 else "The paper prints"
