@@ -172,8 +172,8 @@ def contention(table: pd.DataFrame, bound: float) -> Figure:
     far = table["scheduler"].isin(LARGE)
     one, few = table["scheduler"] == "themis-one-bidder", table[table["scheduler"] != "themis-one-bidder"]
     shown = (
-        (table[~far], "max_rho", "(a) the worst app: near 1"),
-        (table[far | (table["scheduler"] == SUBJECT)], "max_rho", "(b) the worst app: beyond"),
+        (table[~far], "max_rho", "(a) the worst app"),
+        (table[far | (table["scheduler"] == SUBJECT)], "max_rho", "(b) the others, and Themis"),
         (few, "jain", "(c) how equal"), (few, "relative_gpu_time", "(d) at what cost"),
     )  # fmt: skip
     for ax, (part, y, text) in zip(axes, shown, strict=True):
