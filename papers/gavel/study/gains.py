@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.dots import SEED
-from astraea.plots.style import look, name_axis, style
+from astraea.plots.style import BEHIND, look, name_axis, style
 from papers.gavel.study.tables import times_less
 
 
@@ -58,8 +58,9 @@ def draw_ratios(table: pd.DataFrame, ratios: Sequence[tuple[str, Factor]], ax: A
                 ax.plot(means.index[-1], paper, **PUBLISHED | mark)
                 ax.plot([], [], **PUBLISHED)
                 if len({column for column, _ in ratios}) > 1:
+                    is_upper = paper == max(factor.value for _, factor in ratios)
                     ax.annotate(words[column], (means.index[-1], paper), (-7, 0), textcoords="offset points",
-                                fontsize=7, ha="right", va="center")  # fmt: skip
+                                fontsize=7, ha="right", va="bottom" if is_upper else "top", bbox=BEHIND)  # fmt: skip
             said = f"{look(baseline).label} / {here.label}" + (f", {texts[column]}" if column in texts else "")
             ours = f"{means.iloc[-1]:.2g}×" + (f", paper {paper:g}×" if np.isfinite(paper) else "")
             lines += [said, ours]

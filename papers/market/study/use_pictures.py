@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -110,13 +111,20 @@ def reversals(found: pd.DataFrame) -> Figure:
         revenues = [f"revenue {plan.revenues.sum():g}" for plan in plans]
         values = revenues if is_optimum else [f"variance {x:.3g}" for x in (row.ours, row.other)]
         titles = [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
-        text = f"{m.text}. The ordering is reversed in {row.behind} of {row.instances} random markets."
+        words = re.sub(r" − (\d+) t\b", _fall, m.text)
+        text = f"{words}. The ordering is reversed in {row.behind} of {row.instances} random markets."
         some.append(Pair(titles, [_leases(plan) for plan in plans], int(m.market.workers.sum()), text))
     headline = "Small markets in which Astraea is not the best"
     fig = pairs(some, headline, by="tenant", step=SLOT, unit=SLOT, name="slot")
     worth = "Worth: what a tenant pays for a job that ends t slots after it came"
-    charts.footnote(fig, f"All jobs come in the same slot. D: chunks of data. E: epochs. {worth}.")
+    what = "All jobs come in the same slot. D: chunks of data. E: epochs. Variance: of revenue fairness over tenants"
+    charts.footnote(fig, f"{what}. {worth}.")
     return fig
+
+
+def _fall(found: re.Match[str]) -> str:
+    """Write how the worth of a job falls, to be kept in one line."""
+    return f" − {found[1] if found[1] != '1' else ''} t".replace("  ", " ").replace(" ", "\u00a0")
 
 
 def _leases(plan: MarketPlan) -> pd.DataFrame:

@@ -274,5 +274,7 @@ def reversals(found: pd.DataFrame) -> Figure:
         some.append(Pair(titles, grants, sum(w.machines), text))
     fig = pairs(some, "Small workloads that reverse what Themis is said to do", by="job_id", step=falsifier.LEASE)
     epoch = f"An epoch takes {falsifier.LEASE / 60:g} min on the GPUs of one job"
-    charts.footnote(fig, f"A, B and C are apps of one or two jobs. {epoch}. Ratios are of finish-time fairness.")
+    late = "Checkpoints and restarts take time, so that some apps end with a narrow bar"
+    apps = "A, B and C are apps of one or two jobs"
+    charts.footnote(fig, f"{apps}. {epoch}. {late}. Ratios are of finish-time fairness.")
     return fig
