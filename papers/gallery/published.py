@@ -148,8 +148,8 @@ def forest(table: pd.DataFrame, ax: Axes) -> None:
             ax.plot([], [], "o", markerfacecolor=_FILLS[place[reading]], color="#222222", label=reading or "ours")
         seeded = table.loc[table["seeds"] != "", "reading"]
         for reading in (reading for reading in readings or [""] if reading in set(seeded)):
-            text = f"single runs, {reading}" if len(readings) > 1 else "single runs"
-            ax.plot([], [], "o", color=_SEEDS[place[reading]], markersize=1.6, label=text)
+            said = f"single runs, {reading}" if len(readings) > 1 else "single runs"
+            ax.plot([], [], "o", color=_SEEDS[place[reading]], markersize=1.6, label=said)
         if table["ratio"].isna().any():
             ax.plot([], [], "x", color="#222222", markersize=4.5, label="ours, without a ratio")
         ax.plot([], [], **charts.PUBLISHED)
