@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from astraea.core.units import MINUTE
-from astraea.plots.style import WIDTH, legend, style
+from astraea.plots.style import WIDTH, legend, look, style
 from papers.areas import gantt
 
 ROW: Final = 1.5
@@ -27,6 +27,12 @@ class Pair(NamedTuple):
     grants: Sequence[pd.DataFrame]  # as those of a `Result`
     gpus: int
     text: str | Callable[[Axes], None]  # or what draws it
+
+
+def wrapped(text: str, width: int) -> str:
+    """Wrap a text, but not at a hyphen, and write the names of schedulers in it as pictures do."""
+    lines = "\n".join(textwrap.wrap(text, width, break_on_hyphens=False))
+    return lines.replace("Gandiva_fair", look("gandiva-fair").label)
 
 
 def pairs(
@@ -55,7 +61,7 @@ def pairs(
             axes[k, 1].set_ylabel("")
             axes[k, 2].axis("off")
             if isinstance(pair.text, str):
-                axes[k, 2].text(0, 1, "\n".join(textwrap.wrap(pair.text, 38)), fontsize=7.5, va="top")
+                axes[k, 2].text(0, 1, wrapped(pair.text, 38), fontsize=7.5, va="top")
             else:
                 pair.text(axes[k, 2])
     return legend(fig, headline=headline, axes=[])

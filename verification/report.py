@@ -167,7 +167,7 @@ def picture(found: pd.DataFrame) -> Figure:
     fig, axes = charts.panels(columns=2, width=3.5, height=2.5)
     runs = list(dict.fromkeys(found["run"]))
     total = int(found.loc[found["quantity"] == "end"].groupby("run")["jobs"].sum().max())
-    panels = (("end", 60.0, 1.0, "end [s]", 0.0), ("rho", 2.0, 1e4, "$\\rho$ [0.0001]", PRINTED * 1.02))
+    panels = (("end", 60.0, 1.0, "end [s]", 0.0), ("rho", 2.0, 1e4, "$\\rho$ [$10^{-4}$]", PRINTED * 1.02))
     for ax, (quantity, reach, factor, text, allowed) in zip(axes, panels, strict=True):
         part = found[found["quantity"] == quantity]
         row = part["run"].map({name: k for k, name in enumerate(runs)})
@@ -182,5 +182,6 @@ def picture(found: pd.DataFrame) -> Figure:
         letter, same = ("a", "end in the same second") if quantity == "end" else ("b", "have the same $\\rho$")
         charts.title(ax, f"({letter}) {equal:,} of {part['jobs'].sum():,} jobs", same)
     axes[1].axvspan(-0.5, 0.5, color="#DDDDDD", linewidth=0, zorder=0, label="theirs is rounded to four decimals")
+    charts.footnote(fig, "The area of a mark is its part of a run's jobs.")
     charts.legend(fig, headline="Ours minus theirs, job by job")
     return fig

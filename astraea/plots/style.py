@@ -186,7 +186,7 @@ def titles(axes: Iterable[Axes], *texts: str) -> None:
 def name_values(ax: Axes, values: Iterable[float], *, vertical: bool = False) -> None:
     """Label some values of a logarithmic axis, and no others."""
     marks = list(values)
-    (ax.set_yticks if vertical else ax.set_xticks)(marks, [f"{mark:g}" for mark in marks])
+    (ax.set_yticks if vertical else ax.set_xticks)(marks, [f"{mark:,.10g}" for mark in marks])
     ax.minorticks_off()
 
 
@@ -267,10 +267,8 @@ def log_ticks(axis: Axis, factor: float = 1.0) -> None:
 
 
 def _short(value: float) -> str:
-    """Write a number shortly enough for an axis of many decades: 1,000, 10k, 1M."""
-    if value >= 1e6:
-        return f"{value / 1e6:,.10g}M"
-    return f"{value / 1e3:g}k" if value >= 1e4 else f"{value:,.10g}"
+    """Write a number shortly enough for an axis of many decades: 1,000, 100,000, 1M."""
+    return f"{value / 1e6:,.10g}M" if value >= 1e6 else f"{value:,.10g}"
 
 
 def name_ticks(ax: Axes, column: str, values: Sequence[Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,8 @@ from astraea.core.errors import InputError
 from astraea.core.wording import listed
 from astraea.plots import charts
 from astraea.plots.files import further_forms
-from astraea.plots.style import HEADLINE, REFERENCE, style
+from astraea.plots.style import HEADLINE, LOOKS, REFERENCE, style
+from astraea.plots.wrapping import legend_width
 from papers.claims.checks import SAME, STATEMENTS
 from papers.claims.evaluate import READINGS, published_values, read_claims
 from papers.gallery.captions import PAPERS, read
@@ -31,12 +33,16 @@ NEAR: Final = 1.1
 EDGE: Final = 16.0
 """End of the axis, with its inverse; what is beyond is drawn there, with its number."""
 
+NEARER: Final = 4.0
+"""End of the axis if no value is beyond it."""
+
 LABELS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = read("published")
 """By page of a paper and heading: the label of each statement."""
 
 _ARROWS: Final = {"<": -1, "<=": -1, "up to": -1, ">": 1}
 _EQUAL: Final = ("=", "up to", "close to")
 _TICKS: Final = (1 / 16, 1 / 4, 1 / 2, 1, 2, 4, 16)
+_TIMES: Final = re.compile(r"(?<=\d) ?x\b")
 _FILLS: Final = ("#222222", "white", "#AAAAAA")  # of the first reading, the second, and what is alike in both
 _SEEDS: Final = ("#222222", "#999999", "#222222")
 
@@ -124,6 +130,7 @@ def forest(table: pd.DataFrame, ax: Axes) -> None:
     """
     rows = _rows(table)
     readings = [reading for reading in (*READINGS, "in both alike") if reading in set(table["reading"])]
+    edge = NEARER if table["ratio"].between(1 / NEARER, NEARER).all() else EDGE
     place = {"": 0, **{reading: k for k, reading in enumerate(readings[:2])}, "in both alike": 2}
     with style():
         ax.axvspan(1 / NEAR, NEAR, color="#DDDDDD", zorder=0, label="within 10 %")
@@ -132,14 +139,17 @@ def forest(table: pd.DataFrame, ax: Axes) -> None:
             y = rows.index((row["heading"], row["label"]))
             ax.plot(1, y, **{**charts.PUBLISHED, "markersize": 8, "label": None, "zorder": 2})
             if way := _ARROWS.get(row["relation"]):
-                ax.annotate("", (1.5**way, y), (1.06**way, y), arrowprops={"arrowstyle": "->", "linewidth": 0.8})
-            ax.text(EDGE * 1.9, y, row["paper"], fontsize=6.5, va="center")
+                ax.annotate("", (1.5**way, y - 0.3), (1.06**way, y - 0.3), zorder=6,
+                            arrowprops={"arrowstyle": "->", "linewidth": 0.8})  # fmt: skip
+            ax.text(edge * 1.9, y, _TIMES.sub("\N{MULTIPLICATION SIGN}", row["paper"]), fontsize=6.5, va="center")
         for row in table.to_dict("records"):
-            _mark(ax, row, rows.index((row["heading"], row["label"])), place[row["reading"]])
+            _mark(ax, row, rows.index((row["heading"], row["label"])), place[row["reading"]], edge)
         for reading in readings or [""]:
             ax.plot([], [], "o", markerfacecolor=_FILLS[place[reading]], color="#222222", label=reading or "ours")
-        if (table["seeds"] != "").any():
-            ax.plot([], [], "o", color="#777777", markersize=1.6, label="single runs")
+        seeded = table.loc[table["seeds"] != "", "reading"]
+        for reading in (reading for reading in readings or [""] if reading in set(seeded)):
+            said = f"single runs, {reading}" if len(readings) > 1 else "single runs"
+            ax.plot([], [], "o", color=_SEEDS[place[reading]], markersize=1.6, label=said)
         if table["ratio"].isna().any():
             ax.plot([], [], "x", color="#222222", markersize=4.5, label="ours, without a ratio")
         ax.plot([], [], **charts.PUBLISHED)
@@ -147,32 +157,39 @@ def forest(table: pd.DataFrame, ax: Axes) -> None:
             ax.plot([], [], marker="$\\longrightarrow$", color="#222222", markersize=14, linestyle="none",
                     label="bound: ours may lie there")  # fmt: skip
         ax.set_xscale("log")
-        ax.set_xlim(1 / EDGE / 1.15, EDGE * 1.7)
-        ax.xaxis.set_major_locator(FixedLocator(_TICKS))
+        ax.set_xlim(1 / edge / 1.15, edge * 1.7)
+        ax.xaxis.set_major_locator(FixedLocator([tick for tick in _TICKS if 1 / edge <= tick <= edge]))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"1/{1 / value:g}" if value < 1 else f"{value:g}"))
         ax.xaxis.set_minor_locator(NullLocator())
-        ax.set_yticks(range(len(rows)), [label or heading for heading, label in rows], fontsize=7)
+        ax.set_yticks(range(len(rows)), [_shown(label or heading) for heading, label in rows], fontsize=7)
         for text, (_, label) in zip(ax.get_yticklabels(), rows, strict=True):
             text.set_fontweight("normal" if label else "bold")
         ax.tick_params(axis="y", length=0)
         ax.grid(visible=False, axis="y")
-        ax.text(EDGE * 1.9, -0.8, "paper", fontsize=7, fontweight="bold", va="center")
+        ax.text(edge * 1.9, -0.8, "paper", fontsize=7, fontweight="bold", va="center")
         ax.set_ylim(len(rows) - 0.4, -0.6)
         ax.set_xlabel("Ours over the published value (log scale)")
         fig = ax.get_figure()
         assert isinstance(fig, Figure)
-        fig.legend(loc="outside lower center", ncols=4)
+        names = ax.get_legend_handles_labels()[1]
+        columns = next(n for n in (4, 3, 2) if n == 2 or legend_width(names, n) <= fig.get_figwidth())
+        fig.legend(loc="outside lower center", ncols=columns)
 
 
-def _mark(ax: Axes, row: Mapping[Hashable, Any], y: int, place: int) -> None:
+def _shown(text: str) -> str:
+    """A label as pictures name schedulers."""
+    return text.replace("Gandiva_fair", LOOKS["gandiva-fair"].label)
+
+
+def _mark(ax: Axes, row: Mapping[Hashable, Any], y: int, place: int, edge: float) -> None:
     """One value of ours in the reading of a place, with its seeds below it."""
     number = row["ratio"]
     if not np.isfinite(number):
-        ax.plot(1 / EDGE, y, "x", color=_SEEDS[place], markersize=4.5, zorder=4)
+        ax.plot(1 / edge, y, "x", color="#222222", markersize=4.5, zorder=4)
         return
-    seeds = [float(x) for x in str(row["seeds"]).split() if 1 / EDGE <= float(x) <= EDGE]
+    seeds = [float(x) for x in str(row["seeds"]).split() if 1 / edge <= float(x) <= edge]
     ax.plot(seeds, np.full(len(seeds), y + 0.3), "o", color=_SEEDS[place], markersize=1.6, linestyle="none", zorder=3)
-    x = float(np.clip(number, 1 / EDGE, EDGE))
+    x = float(np.clip(number, 1 / edge, edge))
     ax.plot(x, y, "o", markerfacecolor=_FILLS[place], color="#222222", markersize=4, zorder=4)
     if x != number:
         text, side = (f"{number:,.2g}", 1) if number < 1 else (f"{number:,.0f}", -1)

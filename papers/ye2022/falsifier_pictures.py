@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
@@ -18,7 +17,7 @@ from astraea.core.result import Result
 from astraea.core.units import HOUR, MINUTE
 from astraea.core.wording import listed
 from astraea.plots.style import OTHERS, look
-from papers.schedules import Pair, pairs
+from papers.schedules import Pair, pairs, wrapped
 from papers.ye2022.falsifier import LEASE, MEASURES, SmallWorkload, measured, run, workload_of
 from papers.ye2022.readings import PAPERS
 
@@ -224,5 +223,5 @@ def _listing(ax: Axes, w: SmallWorkload, text: str) -> None:
             ax.annotate(cell, (x, 1), (0, 6 - 11 * i), xycoords="axes fraction", textcoords="offset points",
                         fontsize=7.2, ha="right" if k else "center", va="top", color="black" if i else "#444444",
                         bbox={"facecolor": color, "alpha": 0.55, "linewidth": 0, "pad": 1.0})  # fmt: skip
-    ax.annotate("\n".join(textwrap.wrap(text, 50)), (0.0, 1), (0, 2 - 11 * len(lines)), xycoords="axes fraction",
+    ax.annotate(wrapped(text, 50), (0.0, 1), (0, 2 - 11 * len(lines)), xycoords="axes fraction",
                 textcoords="offset points", fontsize=7, va="top")  # fmt: skip

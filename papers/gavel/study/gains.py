@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
 from astraea.plots.dots import SEED
-from astraea.plots.style import REFERENCE, look, name_axis, style
+from astraea.plots.style import BEHIND, look, name_axis, style
 from papers.gavel.study.tables import times_less
 
 
@@ -41,6 +41,7 @@ def draw_ratios(table: pd.DataFrame, ratios: Sequence[tuple[str, Factor]], ax: A
     Each is a column of `table` and a factor; small dots are seeds. A second column has a dashed line.
     """
     texts = {"average_ftf": "fairness (dashed)", "high_jct": "weight 5", "low_jct": "weight 1 (dashed)"}
+    words = {"average_jct": "JCT", "average_ftf": "fairness", "high_jct": "weight 5", "low_jct": "weight 1"}
     top, lines = 1.0, []
     with style():
         for column, (baseline, better, paper) in ratios:
@@ -56,12 +57,16 @@ def draw_ratios(table: pd.DataFrame, ratios: Sequence[tuple[str, Factor]], ax: A
                 mark = {"markeredgecolor": here.color, "clip_on": False, "label": None}
                 ax.plot(means.index[-1], paper, **PUBLISHED | mark)
                 ax.plot([], [], **PUBLISHED)
+                if len({column for column, _ in ratios}) > 1:
+                    is_upper = paper == max(factor.value for _, factor in ratios)
+                    ax.annotate(words[column], (means.index[-1], paper), (-7, 0), textcoords="offset points",
+                                fontsize=7, ha="right", va="bottom" if is_upper else "top", bbox=BEHIND)  # fmt: skip
             said = f"{look(baseline).label} / {here.label}" + (f", {texts[column]}" if column in texts else "")
             ours = f"{means.iloc[-1]:.2g}×" + (f", paper {paper:g}×" if np.isfinite(paper) else "")
             lines += [said, ours]
             top = float(np.nanmax([top, each.max(), paper]))
         ax.text(0.03, 0.98, "\n".join(lines), transform=ax.transAxes, fontsize=7, va="top")
-        ax.axhline(1, **REFERENCE)
+        charts.named_line(ax, 1, "no gain", (1, 2), vertical=False)
         ax.set_ylim(0, top / (0.95 - 0.17 * len(ratios)))
         ax.set_xticks(sorted(table["jobs_per_hour"].unique()))
         ax.set_ylabel("Times lower")
@@ -69,7 +74,7 @@ def draw_ratios(table: pd.DataFrame, ratios: Sequence[tuple[str, Factor]], ax: A
 
 
 def gain(table: pd.DataFrame, column: str, factor: Factor) -> str:
-    """Write how many times lower a column is at the highest rate, and the paper's factor if it has one."""
+    """Write how many times shorter a JCT is at the highest rate, and the paper's factor if it has one."""
     baseline, better, paper = factor
     times = times_less(table, column, baseline, [better])[better].iloc[-1]
-    return f"{times:.2g} times" + (f" (paper {paper:g})" if np.isfinite(paper) else "")
+    return f"{times:.2g} times shorter" + (f" (paper\u00a0{paper:g})" if np.isfinite(paper) else "")

@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from astraea.core.units import HOUR
+from astraea.core.wording import listed
 from astraea.plots import charts
 from astraea.plots.style import REFERENCE, log_ticks, look
 
@@ -48,10 +49,14 @@ def sources(summary: pd.DataFrame) -> Figure:
         wide = summary.pivot_table(index="policy", columns="source", values=column)[list(MARKS)].dropna()
         off = (wide["as their simulator"] / wide["cluster"] - 1).abs().median()
         charts.title(ax, f"({'abcd'[k]}) as their simulator: {100 * off:.0f} % off")
+    ran = set(summary.loc[summary["source"] == "here", "policy"])
+    absent = [label for name, label in zip(names, labels, strict=True) if name not in ran]
+    charts.footnote(fig, "Errors in titles: median over the policies that ran in all four." +
+                    (f" Not run here: {listed(absent)}." if absent else ""))  # fmt: skip
     jct = summary.pivot_table(index="policy", columns="source", values="average_jct")[list(MARKS)].dropna()
     away = 100 * jct.div(jct["cluster"], axis=0).sub(1).abs().median()
-    said = ", ".join(f"{away[name]:.0f} % {name}" for name in MARKS if name != "cluster")
-    return charts.legend(fig, columns=4, headline=f"Average JCT off the cluster's (median): {said}")
+    said = ", ".join(f"{name} {away[name]:.0f} %".replace(" ", "\u00a0") for name in MARKS if name != "cluster")
+    return charts.legend(fig, columns=4, headline=f"Median error of the average JCT: {said}")
 
 
 def steps(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
@@ -68,14 +73,14 @@ def steps(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
         ax.plot(last, [len(part) - 1, len(part)], color=here.color, linestyle=here.line, linewidth=0.8)
         ax.plot(last[1], len(part), here.marker, color=here.color, markersize=7, markerfacecolor="white",
                 markeredgewidth=1.6)  # fmt: skip
-    ax.axvline(100, **REFERENCE)
+    charts.named_line(ax, 100, "the cluster")
     ax.set_yticks(range(len(rows)), rows)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlabel("Average JCT [% of the cluster's]")
     ends = [way.groupby("policy")["average_jct"].agg(end) for end in ("first", "last")]
     theirs = pd.Series({policy: jct[policy, "their simulator"] for policy in ends[0].index})
     off = [100 * (end / theirs - 1).abs().median() for end in ends]
-    headline = f"Our JCT is {off[0]:.0f} % off their simulator's before the steps, {off[1]:.0f} % after them"
+    headline = f"Median error against their simulator: {off[0]:.0f} % before the steps, {off[1]:.0f} % after them"
     return charts.legend(fig, headline=headline)
 
 
@@ -90,7 +95,7 @@ def job_by_job(jobs: pd.DataFrame) -> Figure:
             ax.plot(x, hours["cluster"], **MARKS[source] | {"markersize": 3, "alpha": 0.6, "label": source})
             below[source] = float(np.corrcoef(x, hours["cluster"])[0, 1])
         ends = float(hours.to_numpy().min()) * 0.9, float(hours.to_numpy().max()) * 1.1
-        ax.plot(ends, ends, **REFERENCE)
+        ax.plot(ends, ends, **REFERENCE | {"label": "the same JCT"})
         ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
         ax.set(xlabel="JCT in simulation [h]" if k > 1 else "", ylabel="" if k % 2 else "JCT on the cluster [h]")
         log_ticks(ax.xaxis)

@@ -56,8 +56,8 @@ def over_load(
     axes[2].set_xlim(low, high)
     charts.titles(axes, f"(a) {JOBS_OF[trace]}", "(b) the gain", f"(c) jobs at {top}")
     column, factor = ratios[0]
-    names = f"{look(factor.better).label} shortens the JCT of {look(factor.baseline).label}"
-    return charts.legend(fig, headline=f"At {top}, {names} {gain(table, column, factor)}")
+    made = f"{look(factor.better).label} makes the JCT of {look(factor.baseline).label}"
+    return charts.legend(fig, headline=f"At {top}, {made} {gain(table, column, factor)}")
 
 
 def averages(table: pd.DataFrame, *, height: float = 2.8) -> Figure:
@@ -76,12 +76,11 @@ def averages(table: pd.DataFrame, *, height: float = 2.8) -> Figure:
     most = change.groupby(["policy", "jobs_per_hour"])["more"].mean().groupby("policy").max()
     spread = 0.1 * float(np.ptp(change["more"]))
     axes[1].set_ylim(min(0.0, change["more"].min()) - spread, change["more"].max() + spread)
-    axes[1].set_ylabel("Change of JCT [%]")
+    axes[1].set_ylabel("Change, same seed [%]")
     rates = sorted(table["jobs_per_hour"].unique())
     for ax in axes:
         ax.set_xticks(rates, [f"{rate:.2g}" for rate in rates])
-    charts.title(axes[0], "(a) over load")
-    charts.title(axes[1], f"(b) against “{look(base).label}”", "same seed")
+    charts.titles(axes, "(a) over load", f"(b) against “{look(base).label}”")
     one_seed(fig, table)
     headline = f"Rounds lengthen average JCT by at most {most.get('rounds', 0):.0f} %"
     if base == "oracle":
@@ -107,7 +106,7 @@ def priorities(table: pd.DataFrame, high: float, low: float) -> Figure:
     charts.titles(axes, "(a) weight 5", "(b) weight 1", "(c) the gain")
     heavy, light = (gain(table, column, factor) for column, factor in ratios)
     at = f"At {table['jobs_per_hour'].max():g} jobs/h"
-    headline = f"{at}, LAS het. shortens JCT {heavy} for weight 5, {light} for weight 1"
+    headline = f"{at}, LAS het. makes the JCT {heavy} for weight 5, {light} for weight 1"
     return charts.legend(fig, headline=headline)
 
 
@@ -129,8 +128,9 @@ def makespans(table: pd.DataFrame, published: dict[str, float]) -> Figure:
     charts.titles(axes, "(a) time to complete all jobs", "(b) over Makespan het.'s")
     means = table.groupby(["policy", "jobs"])["makespan"].mean()
     most = table["jobs"].max()
-    longer = f"{means['fifo', most] / means['makespan-het', most]:.2g} times as long (paper {published['fifo']:g})"
-    return charts.legend(fig, columns=3, headline=f"With {most} jobs, FIFO takes {longer}")
+    longer = f"{means['fifo', most] / means['makespan-het', most]:.2g} times as long as Makespan het."
+    paper = f"(paper\u00a0{published['fifo']:g})"
+    return charts.legend(fig, columns=3, headline=f"With {most} jobs, FIFO takes {longer} {paper}")
 
 
 def costs(bills: pd.DataFrame, cheaper: dict[str, float], missed: dict[str, float]) -> Figure:
@@ -139,7 +139,7 @@ def costs(bills: pd.DataFrame, cheaper: dict[str, float], missed: dict[str, floa
     `bills` has the columns policy, seed, cost [$] and missed. Published are, by policy, how many times `cheaper` than
     Max. throughput it is, and which share of deadlines it `missed`.
     """
-    fig, axes = charts.panels(columns=2, width=3.5, height=2.3)
+    fig, axes = charts.panels(columns=2, width=3.5, height=2.9)
     dearest = bills[bills["policy"] == "max-throughput"].set_index("seed")["cost"]
     shown = bills.assign(share=bills["cost"] / bills["seed"].map(dearest), scheduler=bills["policy"])
     paper = {"share": {policy: 1 / times for policy, times in cheaper.items()}, "missed": missed}
@@ -149,7 +149,7 @@ def costs(bills: pd.DataFrame, cheaper: dict[str, float], missed: dict[str, floa
         ours = shown.groupby("policy")[column].mean()
         beside = {p: f"\n(paper {100 * x:.0f} %)" for p, x in values.items()}
         charts.name_rows(ax, [f"{look(p).label}, {100 * ours[p]:.0f} %{beside.get(p, '')}" for p in names])
-        ax.set_xlim(left=0)
+        ax.set_xlim(left=-0.03 if column == "missed" else 0)  # whole marks at 0
         charts.title(ax, text)
     axes[0].set_xlabel("Cost [% of Max. throughput's]")
     axes[1].set_xlabel("Missed deadlines [% of jobs]")
@@ -238,7 +238,8 @@ def both_fairnesses(table: pd.DataFrame) -> Figure:
     charts.footnote(fig, "(c) counts GPU-time as held: a job on few fast GPUs, not many slow ones, is short there.")
     top = table[table["jobs_per_hour"] == table["jobs_per_hour"].max()].groupby("policy")["average_jct"].mean()
     gains = [f"{look(name).label} {top[name] / top[f'{name}-het']:.2g} times" for name in ("las", "ltgf")]
-    return charts.legend(fig, headline=f"Knowing the types shortens the JCT at the highest load: {', '.join(gains)}")
+    headline = f"Knowing the types makes the JCT shorter at the highest load: {', '.join(gains)}"
+    return charts.legend(fig, headline=headline)
 
 
 TENANT_PANELS: Final = (

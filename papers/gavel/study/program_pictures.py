@@ -14,7 +14,7 @@ from matplotlib.ticker import PercentFormatter
 
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
-from astraea.plots.style import LOOKS, look, name_axis, style
+from astraea.plots.style import BEHIND, LOOKS, look, name_axis, style
 from papers.gavel.study.gains import room
 from papers.gavel.study.pictures import TYPES, one_seed
 from papers.gavel.study.policies import WEIGHTS_OF_FOUR
@@ -79,8 +79,10 @@ def examples(gains: pd.DataFrame, printed: Sequence[float], table: pd.DataFrame)
     for ax in axes:
         ax.legend(loc="upper right", fontsize=7.5)
         ax.grid(visible=False, axis="x")
-    same = (table["value"].round(2) == table["paper"]).sum()
-    headline = f"Gavel's worked examples: {same} of {len(table)} values are as printed"
+    same = (water["value"].round(2) == water["paper"]).sum()
+    more = table.loc[table["quantity"] == "gain over isolated"].iloc[0]
+    least = f"each job gets at least {more['value']:.0f} % more with LAS het. (paper\u00a0{more['paper']:g})"
+    headline = f"In the example, {least}; in water filling, {same} of {len(water)} values are as printed"
     return charts.legend(fig, headline=headline, axes=[])
 
 
@@ -101,8 +103,7 @@ def solve_times(table: pd.DataFrame, paper: float) -> Figure:
     ax.axhline(paper, color="#444444", linewidth=0.8, linestyle=(0, (2, 2)))
     ax.annotate(f"paper: below {paper:g} s for 2,048 jobs (hierarchical) and 512 (SS)", (0.02, paper), (0, -9),
                 ("axes fraction", "data"), "offset points", fontsize=7.5)  # fmt: skip
-    counts = sorted(table["jobs"].unique())
-    ax.set_xticks(counts, [str(count) for count in counts])
+    charts.name_values(ax, sorted(table["jobs"].unique()))
     ax.set(xlabel="Active jobs", ylabel="Time of one solve [s]")
     return charts.legend(fig, columns=2, headline=f"Every solve takes at most {table['seconds'].max():.2g} s")
 
@@ -129,7 +130,10 @@ def stacked_area(frame: pd.DataFrame, ax: Axes) -> None:
             ax.plot([], [], "s", color=_shade(e, 0), label=f"entity {e}")
             mine = tops[(entity[wide.columns] == e).to_numpy()]  # its number, for grey print
             below = max((top for top in tops if top < mine.min()), default=0.0)
-            ax.text(edges[-1] - 0.03 * np.ptp(edges), (below + mine.max()) / 2, f"{e}", ha="right", va="center")
+            ax.text(edges[-1] - 0.03 * np.ptp(edges), (below + mine.max()) / 2, f"{e}", ha="right", va="center",
+                    bbox=BEHIND, fontsize=8)  # fmt: skip
+            edge = np.cumsum(values, axis=0)[np.flatnonzero(entity[wide.columns] == e)[-1]]
+            ax.step(edges, edge, where="post", color="#111111", linewidth=1.6)
         ax.set_xlim(edges[0], edges[-1])
         ax.set_ylim(0, float(values.sum(axis=0).max()))
         ax.grid(visible=False)
@@ -151,10 +155,10 @@ def hierarchies(frame: pd.DataFrame, policies: Sequence[str], lost: float | None
     that knows the types. The partition does `lost` less than the other, as published [%].
     """
     first = frame[frame["seed"] == 0]
-    fig, axes = charts.panels(columns=3, width=3.6, height=3.9)
+    fig, axes = charts.panels(columns=3, width=3.6, height=5.0)
     for ax, policy, letter in zip(axes, policies, "ab", strict=False):
         stacked_area(first[first["policy"] == policy], ax)
-        ax.set_ylabel("Part of the total\nthroughput [%]" if letter == "a" else "")
+        ax.set_ylabel("Part of the total [%]" if letter == "a" else "")
         charts.title(ax, f"({letter}) {look(policy).label}".replace(", ", ",\n"))
     totals = first.drop_duplicates(["policy", "timestep"])
     for policy in policies:
@@ -167,13 +171,15 @@ def hierarchies(frame: pd.DataFrame, policies: Sequence[str], lost: float | None
         axes[2].plot(best["timestep"].iloc[-1], paper, **PUBLISHED | {"label": f"paper's ratio: {lost:g} % lower"})
     axes[2].set_ylim(0, 1.05 * totals["total"].max())
     axes[2].set_xlabel("Timestep")
-    axes[2].set_ylabel("Total effective\nthroughput")
+    axes[2].set_ylabel("Effective throughput")
     charts.title(axes[2], "(c) sum over jobs")
     ends = frame[frame["timestep"] == frame["timestep"].max()].drop_duplicates(["policy", "seed"])
     static, whole = (float(ends.loc[ends["policy"] == policy, "total"].mean()) for policy in policies)
     less = f"A static partition ({look(policies[0]).label}) does {100 * (1 - static / whole):.0f} % less work"
+    note = ""
     if (many := len(set(frame["seed"]))) > 1:
-        charts.footnote(fig, f"The first of {many} seeds; the title has the mean.")
+        note = f" The first of {many} seeds; the title has the mean."
+    charts.footnote(fig, f"Each shade is a job; thick lines part entities.{note}")
     return charts.legend(fig, columns=3, headline=less + (f" (paper {lost:g} %)" if lost is not None else ""))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from astraea.plots import charts
 from astraea.plots.style import BEHIND, REFERENCE, log_ticks, look, ordered, style
@@ -37,7 +37,8 @@ def prices(steps: pd.DataFrame) -> Figure:
     for column, color, line, width, label in (
         ("worker_price", SHADES[0], "-", 4.0, "worker"), ("ps_price", SHADES[-1], "--", 1.4, "parameter server"),
     ):  # fmt: skip
-        axes[1].step(range(len(steps)), steps[column], line, where="post", color=color, linewidth=width, label=label)
+        held = [*steps[column], steps[column].iloc[-1]]
+        axes[1].step(range(len(held)), held, line, where="post", color=color, linewidth=width, label=label)
     axes[1].set(xlabel="Jobs asked so far", ylabel="Price")
     charts.titles(axes, "(a) Eq. 8", "(b) jobs are asked one after another")
     for ax in axes:
@@ -93,7 +94,7 @@ def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) 
     fig, axes = charts.panels(columns=2, rows=3, width=3.5, height=2.4)
     shown = table[table["scheduler"] != "astraea-market-lemma"]
     kinds = [(HERE, "linear"), (HERE, "convex"), (SECTION, "linear")]
-    for ax, ((reading, utility), varied) in zip(axes, product(kinds, ("jobs", "servers")), strict=True):
+    for k, (ax, ((reading, utility), varied)) in enumerate(zip(axes, product(kinds, ("jobs", "servers")), strict=True)):
         part = shown[(shown["reading"] == reading) & (shown["utility"] == utility) & (shown["varied"] == varied)]
         said = ""
         if reading == HERE:
@@ -115,11 +116,11 @@ def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) 
             ax.axhline(0, color="#222222", linewidth=0.8)
             ax.set_ylabel("Revenue [millions]\n(log scale beyond ±0.1)")
         ax.set_xlabel(varied.capitalize())
-        charts.title(ax, f"{utility} utility, {reading}", said)
+        charts.title(ax, f"({'abcdef'[k]}) {utility} utility, {reading}", said)
     earned = table[table["reading"] == HERE].groupby("scheduler")["revenue"].sum()
     below = [look(name).label for name in ordered(earned.index) if earned[name] > earned[OURS]]
     said = f"{' and '.join(below)} earn more than Astraea" if below else "Astraea earns more than every rival"
-    return charts.legend(fig, headline=f"In total, {said}, {HERE}")
+    return charts.legend(fig, headline=f"In total, {said}, in the reading “{HERE}”")
 
 
 def near_optimum(table: pd.DataFrame, by: str, bound: float) -> Figure:
@@ -183,7 +184,8 @@ def fairness(table: pd.DataFrame) -> Figure:
                     "plans, which have no fairness.")  # fmt: skip
     wide = variances(table).pivot_table(index="trial", columns="scheduler", values="variance")
     most = (wide[OURS] <= wide.min(axis=1)).sum()
-    return charts.legend(fig, headline=f"Astraea shares revenue most evenly in {most} of {len(wide)} trials, {HERE}")
+    said = f"Astraea shares revenue most evenly in {most} of {len(wide)} trials"
+    return charts.legend(fig, headline=f"{said}, in the reading “{HERE}”")
 
 
 def variances(table: pd.DataFrame) -> pd.DataFrame:
@@ -230,7 +232,8 @@ def running_time(table: pd.DataFrame, varied: str, bound: float) -> Figure:
         charts.lines(times, varied, column, by="reading", ax=ax, each=True)
         ax.set_ylabel("Time to plan")
         ends = times[times["reading"] == HERE].groupby(varied)[column].mean()
-        change = f"{HERE}: {ends.iloc[-1] / ends.iloc[0]:.2g} times from {ends.index[0]} to {ends.index[-1]} {varied}"
+        times_as = f"{ends.iloc[-1] / ends.iloc[0]:.2g} times as".removeprefix("1 times ")
+        change = f"{HERE}: {times_as} long with {ends.index[-1]:,} {varied} as with {ends.index[0]:,}"
         charts.title(ax, f"{text}; {table[other].iloc[0]} {other}", change)
     top = float(times["seconds"].max())
     decade = 10 ** np.floor(np.log10(top))
@@ -246,7 +249,7 @@ def running_time(table: pd.DataFrame, varied: str, bound: float) -> Figure:
     ends = times[times["reading"] == HERE].groupby(varied)["seconds"].mean()
     longer, more = ends.iloc[-1] / ends.iloc[0], ends.index[-1] / ends.index[0]
     text = f"With {more:.2g} times the {varied}, planning takes {longer:.2g} times as long"
-    return charts.legend(fig, headline=f"{text}, {HERE}")
+    return charts.legend(fig, headline=f"{text}, in the reading “{HERE}”")
 
 
 def wrong_prices(table: pd.DataFrame) -> Figure:
@@ -254,21 +257,24 @@ def wrong_prices(table: pd.DataFrame) -> Figure:
     base = table[table["percent"] == 100].set_index(["load", "trial"])["revenue"].rename("base")
     change = table.join(base, on=["load", "trial"])
     change["change"] = (change["revenue"] - change["base"]) / 1000
-    fig, axes = charts.panels(columns=table["load"].nunique(), width=3.5, height=2.5)
+    fig, axes = charts.panels(columns=table["load"].nunique(), width=3.5, height=3.0)
     color, most = look(OURS).color, []
     for ax, (load, part) in zip(np.atleast_1d(axes), change.groupby("load", sort=False), strict=True):
         for _, trial in part.groupby("trial"):
-            ax.plot(trial["percent"], trial["change"], ".-", color=color, linewidth=0.7, markersize=4, alpha=0.5)
+            ax.plot(trial["percent"], trial["change"], ".-", color=color, linewidth=0.7, markersize=4, alpha=0.5,
+                    label="single runs")  # fmt: skip
         means = part.groupby("percent")["change"].mean()
         most.append(f"{means.abs().max():.3g} thousand at {load} load")
-        ax.plot(means.index, means, "o-", color=color, linewidth=2.4)
+        ax.plot(means.index, means, "o-", color=color, linewidth=2.4, label="mean")
+        ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         ax.axhline(0, color="#222222", linewidth=0.8)
         ax.set_xticks(means.index)
         ax.set(xlabel="Maximal price [% of the estimate]", ylabel="Change [thousands]")
         revenue = part.groupby("percent")["revenue"].mean()
         sign = ", all losses" if (revenue < 0).all() else ""
         charts.title(ax, f"{load} load", f"total {factor_text(revenue[100])} thousand at 100 %{sign}")
-    return charts.legend(fig, headline=f"A wrong maximal price changes revenue by at most {', '.join(most)}")
+    headline = f"On average, a wrong maximal price changes revenue by at most {', '.join(most)}"
+    return charts.legend(fig, headline=headline)
 
 
 def admission(table: pd.DataFrame) -> Figure:
@@ -281,7 +287,8 @@ def admission(table: pd.DataFrame) -> Figure:
         paid, top = mine[pays], float(mine["ideal"].max())
         left.plot(paid["ideal"], paid["cost"], ".", color=look(OURS).color, markersize=2.5, alpha=0.6, rasterized=True)
         left.plot([0, top], [0, top], color="#222222", linewidth=0.8)
-        left.annotate("cost = ideal revenue", (0.56 * top, 0.6 * top), rotation=38, fontsize=7.5, ha="right")
+        left.annotate("cost = ideal revenue", (0.5 * top, 0.53 * top), rotation=45, transform_rotates_text=True,
+                      fontsize=7.5, ha="center", va="bottom", rotation_mode="anchor")  # fmt: skip
         left.set(xlabel="Ideal revenue", ylabel="Resource cost")
         said.append(f"{100 * (paid['ideal'] > paid['cost']).mean():.4g} % {reading}")
         charts.title(left, f"{reading}: {pays.sum():,} jobs on idle resources")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 from astraea.core.units import DAY
 from astraea.plots import charts
 from astraea.plots.charts import PUBLISHED
-from astraea.plots.dots import SEED
+from astraea.plots.dots import SEED, SINGLE
 from astraea.plots.style import log_ticks, look, ordered, style
 from papers.market.model import SLOT, MarketPlan
 from papers.market.study import falsifier
@@ -31,7 +32,7 @@ def idle_and_full(hourly: pd.DataFrame, tenants: Sequence[str]) -> Figure:
     ax.set_ylim(0, 1.02)
     with style():
         for day in range(0, int(lines["time"].max() // DAY) + 1, 2):
-            ax.axvspan(day * DAY, (day + 1) * DAY, color="#F2F2F2", linewidth=0, zorder=0)
+            ax.axvspan(day * DAY, (day + 1) * DAY, color="#EBEBEB", linewidth=0, zorder=0, label="every other day")
     wide = lines.pivot_table(index="time", columns="tenant", values="utilization")
     apart = 100 * float((wide.max(axis=1) - wide.min(axis=1) > 0.5).mean())
     return charts.legend(fig, headline=f"One tenant uses over 50 points more than the other in {apart:.0f} % of hours")
@@ -56,12 +57,12 @@ def makespans(used: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
             mark = {"markeredgecolor": look(other).color, "markersize": 5, "label": None}
             ax.plot(ratio * means[other], rows.index(OURS), **PUBLISHED | mark)
         if paper:
-            ax.plot([], [], **PUBLISHED | {"label": "Astraea's end by the paper's ratio"})
+            said = "Astraea's end, by the paper's ratio to the scheduler of that colour"
+            ax.plot([], [], **PUBLISHED | {"label": said})
         ax.set_yticks(range(len(rows)), [look(name).label for name in rows])
         ax.set_ylim(len(rows) - 0.4, -0.8)
         ax.set_xlim(0.2 * last["hour"].min(), 2.5 * last["hour"].max())
-        marks = [m for k in range(1, 10) for m in (10**k, 3 * 10**k) if 0.4 < m / last["hour"].min() < 1e9]
-        marks = [m for m in marks if m < 2.5 * last["hour"].max()]
+        marks = [m for m in (10**k for k in range(1, 10)) if 0.2 * last["hour"].min() < m < 2.5 * last["hour"].max()]
         marks = marks[:: -(-len(marks) // 3)]
         ax.set_xticks(marks, [f"{mark:,}" for mark in marks])
         ax.minorticks_off()
@@ -70,7 +71,7 @@ def makespans(used: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
 
 def utilization(used: pd.DataFrame, paper: Mapping[str, float]) -> Figure:
     """Fig 13: workers in use in every hour, and below, until when they are (`makespans`)."""
-    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.2)
+    fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.5)
     last = int(used.loc[(used["reading"] == HERE) & (used["scheduler"] != "batch-sche"), "hour"].max())
     for ax, below, reading, letter, after in zip(axes, axes[2:], READINGS, "ab", "cd", strict=False):
         part = used[used["reading"] == reading]
@@ -81,16 +82,20 @@ def utilization(used: pd.DataFrame, paper: Mapping[str, float]) -> Figure:
             ax.step(wide.index, wide, where="post", color=here.color, linewidth=0.4, alpha=0.45)
             ax.step(wide.index, wide.mean(axis=1), where="post", color=here.color, linestyle=here.line,
                     label=here.label)  # fmt: skip
-        ax.set(xscale="log", xlim=(1, last), ylim=(0, 103), xlabel="Hour (log scale)", ylabel="Workers in use [%]")
+        ends = part.loc[part["utilization"] > 0, "hour"].max()
+        scale = "log scale, axis cut" if ends > last else "log scale"
+        ax.set(xscale="log", xlim=(1, last), ylim=(0, 103), xlabel=f"Hour ({scale})", ylabel="Workers in use [%]")
         log_ticks(ax.xaxis)
-        peak = 100 * part[part["scheduler"] == OURS]["utilization"].max()
-        charts.title(ax, f"({letter}) use, {reading}", f"Astraea: at most {peak:.0f} % (paper 100 %)")
+        ours = part[(part["scheduler"] == OURS) & (part["hour"] <= last)]
+        peak = 100 * ours.groupby("hour")["utilization"].mean().max()
+        charts.title(ax, f"({letter}) use, {reading}", f"Astraea: mean of at most {peak:.0f} % (paper 100 %)")
         charts.title(below, f"({after}) last hour in use, {reading}")
         makespans(part, below, paper if reading == HERE else {})
-    ends = used[(used["reading"] == HERE) & (used["utilization"] > 0)].groupby(["scheduler", "trial"])["hour"].max()
-    first = ends.groupby("scheduler").mean().sort_values()
+    axes[0].plot([], [], ".-", color="#777777", linewidth=0.5, markersize=3, label=SINGLE)
+    hours = used[(used["reading"] == HERE) & (used["utilization"] > 0)].groupby(["scheduler", "trial"])["hour"].max()
+    first = hours.groupby("scheduler").mean().sort_values()
     said = f"{look(str(first.index[0])).label} after {first.iloc[0]:,.0f} h, Astraea after {first[OURS]:,.0f} h"
-    return charts.legend(fig, columns=3, headline=f"Done first ({HERE}): {said}")
+    return charts.legend(fig, columns=3, headline=f"Done first in the reading “{HERE}”: {said}")
 
 
 def reversals(found: pd.DataFrame) -> Figure:
@@ -106,13 +111,20 @@ def reversals(found: pd.DataFrame) -> Figure:
         revenues = [f"revenue {plan.revenues.sum():g}" for plan in plans]
         values = revenues if is_optimum else [f"variance {x:.3g}" for x in (row.ours, row.other)]
         titles = [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
-        text = f"{m.text}. The ordering is reversed in {row.behind} of {row.instances} random markets."
+        words = re.sub(r" − (\d+) t\b", _fall, m.text)
+        text = f"{words}. The ordering is reversed in {row.behind} of {row.instances} random markets."
         some.append(Pair(titles, [_leases(plan) for plan in plans], int(m.market.workers.sum()), text))
     headline = "Small markets in which Astraea is not the best"
     fig = pairs(some, headline, by="tenant", step=SLOT, unit=SLOT, name="slot")
     worth = "Worth: what a tenant pays for a job that ends t slots after it came"
-    charts.footnote(fig, f"All jobs come in the same slot. D: chunks of data. E: epochs. {worth}.")
+    what = "All jobs come in the same slot. D: chunks of data. E: epochs. Variance: of revenue fairness over tenants"
+    charts.footnote(fig, f"{what}. {worth}.")
     return fig
+
+
+def _fall(found: re.Match[str]) -> str:
+    """Write how the worth of a job falls, to be kept in one line."""
+    return f" − {found[1] if found[1] != '1' else ''} t".replace("  ", " ").replace(" ", "\u00a0")
 
 
 def _leases(plan: MarketPlan) -> pd.DataFrame:

@@ -172,8 +172,8 @@ def contention(table: pd.DataFrame, bound: float) -> Figure:
     far = table["scheduler"].isin(LARGE)
     one, few = table["scheduler"] == "themis-one-bidder", table[table["scheduler"] != "themis-one-bidder"]
     shown = (
-        (table[~far], "max_rho", "(a) the worst app: near 1"),
-        (table[far | (table["scheduler"] == SUBJECT)], "max_rho", "(b) the worst app: beyond"),
+        (table[~far], "max_rho", "(a) the worst app"),
+        (table[far | (table["scheduler"] == SUBJECT)], "max_rho", "(b) the others, and Themis"),
         (few, "jain", "(c) how equal"), (few, "relative_gpu_time", "(d) at what cost"),
     )  # fmt: skip
     for ax, (part, y, text) in zip(axes, shown, strict=True):
@@ -274,5 +274,7 @@ def reversals(found: pd.DataFrame) -> Figure:
         some.append(Pair(titles, grants, sum(w.machines), text))
     fig = pairs(some, "Small workloads that reverse what Themis is said to do", by="job_id", step=falsifier.LEASE)
     epoch = f"An epoch takes {falsifier.LEASE / 60:g} min on the GPUs of one job"
-    charts.footnote(fig, f"A, B and C are apps of one or two jobs. {epoch}. Ratios are of finish-time fairness.")
+    late = "Checkpoints and restarts take time, so that some apps end with a narrow bar"
+    apps = "A, B and C are apps of one or two jobs"
+    charts.footnote(fig, f"{apps}. {epoch}. {late}. Ratios are of finish-time fairness.")
     return fig

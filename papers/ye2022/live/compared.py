@@ -141,7 +141,7 @@ def beside(granted: pd.DataFrame, table: pd.DataFrame) -> Figure:
     with style():
         color = SYSTEMS["astraea"][1]
         longest = float(both[["measured", "simulated"]].to_numpy().max())
-        axes[0].plot([0, longest], [0, longest], **REFERENCE)
+        axes[0].plot([0, longest], [0, longest], **REFERENCE | {"label": "the same time"})
         axes[0].plot(both["measured"], both["simulated"], ".", color=color, markersize=3, alpha=0.6)
         axes[0].set(xlabel="Granted on Slurm [s]", ylabel="Granted in simulation [s]")
     ordered = in_order(both["measured"].to_numpy(), both["simulated"].to_numpy())
