@@ -57,7 +57,7 @@ _IN_FULL: Final = {
     ),
         r"sizes at which somebody waits and the two differ": "sizes at which jobs wait and the two differ",
     r"no ratio: Astraea (\S+), (\S+) ([^\s;]+)": r"no ratio, because \2 earns \3 and Astraea \1",
-    r"no ratio: (\S+ to \S+)": r"no ratio, because revenue is below 0 (\1)",
+    r"no ratio: (\S+ to \S+)": r"no ratio, because revenue is \1",
 }
 
 

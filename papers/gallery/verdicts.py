@@ -173,7 +173,7 @@ def _each(mine: pd.DataFrame, words: pd.Series[str]) -> str:
     if len(mine) > 1 and (words == words.iloc[0]).all():
         return f"{words.iloc[0]} in {'both' if len(mine) == 2 else 'all'} readings"
     both = zip(words, mine["reading"], strict=True)
-    return listed(f"{word} ({reading})" if reading else word for word, reading in both)
+    return listed(f"{word} (*{reading}*)" if reading else word for word, reading in both)
 
 
 def _judged(mine: pd.DataFrame) -> str:

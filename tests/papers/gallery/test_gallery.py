@@ -105,7 +105,7 @@ def test_a_finding_has_the_value_of_the_paper_and_ours(tmp_path: Path) -> None:
     mine = found[found["id"] == "ye.f10.astraea"]
     assert finding(mine) == (
         "“ASTRAEA: share of jobs with rho_job < 0.95 (sharing loss)” (venus). In the paper: 7.1 %. Here: "
-        "8.1 % (the authors' program) and 11.1 % (from the papers)."
+        "8.1 % (*the authors' program*) and 11.1 % (*from the papers*)."
     )
     assert finding(found[found["id"].isin(["ye.f10.astraea", "ye.f9.jct"])]).endswith("1 is not decided yet.")
     assert finding(found[found["id"] == "ye.f9.jct"]) == "nothing is measured yet."
