@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import nbformat
@@ -114,3 +117,29 @@ def test_it_was_run_from_top_to_bottom(path: Path) -> None:
     assert sum(len(html) for html in shown if html.startswith('<div class="frames"')) <= FRAMES
     kinds = {kind for cell in run for o in cell.outputs for kind in o.get("data", {})}
     assert not {kind for kind in kinds if "widget" in kind}
+
+
+@each_of_both
+def test_what_it_takes_from_modules_is_there(path: Path) -> None:
+    """Solutions are run at night only: a name that has moved is found here."""
+    code = "\n".join(re.sub(r"(?m)^[%!].*$", "", cell.source) for cell in cells(path, "code"))
+    nodes = [*ast.walk(ast.parse(code))]
+    modules: dict[str, ModuleType] = {}
+    wrong = []
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            modules |= {one.asname or one.name.split(".")[0]: importlib.import_module(one.name) for one in node.names
+                        if one.asname or "." not in one.name}  # fmt: skip
+        if isinstance(node, ast.ImportFrom) and node.module:
+            source = importlib.import_module(node.module)
+            for one in node.names:
+                found = getattr(source, one.name, None)
+                if found is None:
+                    found = importlib.import_module(f"{node.module}.{one.name}")
+                if isinstance(found, ModuleType):
+                    modules[one.asname or one.name] = found
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            if not hasattr(modules[node.value.id], node.attr):
+                wrong.append(f"{node.value.id}.{node.attr}")
+    assert wrong == []
