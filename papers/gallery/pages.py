@@ -101,7 +101,8 @@ def _page(made: Made, key: str, figures: list[Shown], beside: Path | None) -> li
     lines = [f"# {title}", "", f"{about} {_links(made)}", ""]
     lines += [] if (counts := by_reading(mine)).empty else markdown(counts)
     if not counts.empty and counts["checks"].iloc[-1] < len(mine):
-        lines += ["", "Repeated statements count once in this table, and so do workloads that were cut from one log."]
+        also = ", and so do workloads that were cut from one log" if key == "real_traces" else ""
+        lines += ["", f"Repeated statements count once in this table{also}."]
     below = [line for names, text in IN_TWO_READINGS.items() if {*names} & {*mine["reading"]} for line in (text, "")]
     below += [f"{explained(mine)} {sure}".strip(), ""] if (sure := how_sure(mine)) else []
     below += _made_from(made) if key == "real_traces" else []

@@ -39,8 +39,7 @@ def trace_order(path: Path) -> tuple[int, str]:
 
 
 def alt(title: str, finding: str, trace: str = "") -> str:
-    """Describe a picture as an attribute: the title, the trace if it is one of the evaluation, and what was found."""
-    trace = TRACES.get(trace, "")
+    """Describe a picture as an attribute: the title, the trace if it is one, and what was found."""
     ends = f" ({trace})." if title.endswith("?") else f", {trace}."
     words = f"{title}{ends if trace else '' if title.endswith('?') else '.'} {finding}".replace("`", "")
     return html.escape(" ".join(words.split()), quote=True)
@@ -207,19 +206,20 @@ def _alt(made: Made, figure: Shown, path: Path, real: bool) -> str:
     """
     trace, name = trace_of(path), path.stem.partition("_")[0]
     places = [(check.on, check.table) if (check := STATEMENTS.get(id)) else ("", "") for id in figure.claims["id"]]
+    of = TRACES.get(trace, trace if is_real(figure.entry, trace) else "")
     on, table = (np.array([place[k] for place in places], dtype=object) for k in (0, 1))
     mine = (figure.claims["trace"].to_numpy() == trace) | (on == trace)
     is_panel = (table == name) & (name != figure.entry.id)
     of_trace = figure.claims[mine & is_panel if is_panel.any() else mine]
     if len(of_trace):
-        return alt(figure.entry.title, finding(of_trace).replace("*", ""), trace)
+        return alt(figure.entry.title, finding(of_trace).replace("*", ""), of)
     if own := _on(made, figure.entry, trace):
         return alt(figure.entry.title, own.replace("*", ""))
     if words := figure.entry.panels.get(name.removeprefix(figure.entry.id)):
         return alt(f"{figure.entry.title} ({name[-1]})", words)
     text = f"The paper has no statement on this trace. {_filled(figure.entry, figure.entry.look)}"
     said = _said(made, figure.entry, real=False).replace("*", "")
-    return alt(figure.entry.title, text if len(figure.claims) else said, trace)
+    return alt(figure.entry.title, text if len(figure.claims) else said, of)
 
 
 def _origin(made: Made, figure: Shown, real: bool) -> list[str]:

@@ -191,6 +191,8 @@ def _judged(mine: pd.DataFrame) -> str:
 def _tally(verdicts: pd.Series[str]) -> str:
     """Count the verdicts of a figure in a sentence."""
     many, found = len(verdicts), verdicts.unique()
+    if many == 1:
+        return f"The check of this figure {WORDS[Verdict(found[0])][0]}."
     if [*found] == [Verdict.OTHERWISE]:
         return f"{'Neither check' if many == 2 else f'None of the {many} checks'} of this figure holds."
     if len(found) == 1:

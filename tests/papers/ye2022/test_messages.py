@@ -78,7 +78,7 @@ def read(name: str) -> pd.DataFrame:
         ("over-claiming_w2", tenant_pictures.over_claiming, "changes a tenant's JCT by +17 % under ASTRAEA"),
         ("memory_itp", tenant_pictures.memories, "4 of 4 other memories of a tenant's past have less sharing loss"),
         ("waits_itp", pictures.longest_waits, "to 2,469 h (YARN-CS)"),
-        ("wang07_philly", fairness, "Astraea shares revenue most evenly in 4 of 5 trials, as here"),
+        ("wang07_philly", fairness, "Astraea shares revenue most evenly in 4 of 5 trials, in the reading “as here”"),
         ("themis-lies_apps", lies, "by up to 13 % under Themis, 15 % under the strawman"),
         ("gavel14_continuous-single", averages, "at most 7 %, and by 1 % if job types are known"),
     ],
