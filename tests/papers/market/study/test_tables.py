@@ -297,5 +297,5 @@ def test_running_time_of_all_jobs_and_of_one() -> None:
     whole, one = running_time(times, "jobs", 1.56).axes
     assert list(whole.get_lines()[0].get_ydata()) == pytest.approx([0.01, 0.04])
     assert list(one.get_lines()[0].get_ydata()) == [1e-4, 2e-4]
-    texts = ["as here: 2 times from 100 to 200 jobs", "paper: about 1.56 s, on a laptop"]
+    texts = ["as here: 2 times as long with 200 jobs as with 100", "paper: about 1.56 s, on a laptop"]
     assert [text.get_text() for text in one.texts] == texts
