@@ -72,7 +72,7 @@ def by_scheduler(
             here, seeds = look(name, k), values[name]
             if not len(seeds):
                 why = "not defined" if name in set(frame["scheduler"]) else "not run"
-                write_in_row(ax, k, why)
+                write_in_row(ax, k, why, (published or {}).get(name))
             if name in beyond or not len(seeds):
                 continue
             if len(seeds) > 1:
@@ -95,10 +95,10 @@ def by_scheduler(
             announce_cut(ax.xaxis)
         for k, name in enumerate(rows):
             if name in beyond:
-                _write_at_edge(ax, k, values[name].mean(), look(name).color)
+                _write_at_edge(ax, k, values[name].mean(), look(name, k).color)
                 continue
             for seed in values[name][values[name] > end]:
-                _write_at_edge(ax, k + BELOW, seed, look(name).color, of_mean=False)
+                _write_at_edge(ax, k + BELOW, seed, look(name, k).color, of_mean=False)
     return rows
 
 

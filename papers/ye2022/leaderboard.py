@@ -94,7 +94,7 @@ def said(table: pd.DataFrame) -> str:
     seeds, weeks = int(ranked["seeds"].max()), int(ranked["weeks"].max())
     bars = f"Bars: 95 % intervals over {f'{seeds} seeds' if seeds > 1 else f'{weeks} weeks of submissions'}."
     if not has_intervals(ranked):
-        bars = f"No intervals: {f'{seeds} seeds' if seeds > 1 else f'less than {FEWEST_WEEKS} weeks of submissions'}."
+        bars = f"No intervals: {f'{seeds} seeds' if seeds > 1 else f'fewer than {FEWEST_WEEKS} weeks of submissions'}."
     missing = table[table["reason"] != ""].groupby("reason", sort=False)["scheduler"].agg(list)
     absent = [f"Not run: {', '.join(map(_in_list, names))}\n({reason})." for reason, names in missing.items()]
     return "\n".join([f"Right of each panel: rank, 1 is best. {bars}", *absent])

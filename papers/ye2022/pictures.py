@@ -284,6 +284,7 @@ def loads(table: pd.DataFrame, trace: Trace, cluster: Cluster) -> Figure:
     for ax in axes[1::2]:
         ax.set_ylabel("")
     side = ", right of the picture" if own > shown["load"].max() else ""
+    side = ", left of the picture" if own < shown["load"].min() else side
     footnote(fig, f"{jobs_shown(trace)} Their own load is {own:.2f}{side}. FIFO is in the table only. {_KNOWN}")
     least = times_ahead(shown, "load", "sharing_loss", set(shown["scheduler"]))
     return charts.legend(fig, headline=f"Loads at which ASTRAEA has the least sharing loss:\n{least}")

@@ -154,12 +154,12 @@ def ladder(table: pd.DataFrame, paired: pd.DataFrame) -> Figure:
                            fmt=here.marker, markersize=4, capsize=1.5, elinewidth=1, label=text)  # fmt: skip
         word = MEASURES[column][0].replace("\n", " ")
         shown = 100 * table.loc[table["scheduler"].isin(["astraea", "tiresias-l", "themis"]), column]
-        above.set_xlim(-0.02 * shown.max(), 1.1 * shown.max())
+        above.set_xlim(-0.02 * (shown.max() or 1), 1.1 * (shown.max() or 1))
         above.set_xlabel(word)
-        if 1 < 10 * shown.median() < shown.max():  # most are so close to 0 that they would lie on one another
+        if 1 < 10 * shown.median() < shown.max():  # most are so small that they would lie on one another
             above.set_xscale("symlog", linthresh=1)
-            above.set_xlim(-0.1, 1.5 * shown.max())
             charts.name_values(above, [0, 0.5, 1, 2, 5, 10, 20, 50])
+            above.set_xlim(-0.1, 1.5 * shown.max())  # after the ticks, which widen the view
             above.set_xlabel(f"{word} (log scale above 1 %)")
         below.set_xlabel(word.replace("%", "points"))
         below.axvline(0, **REFERENCE)

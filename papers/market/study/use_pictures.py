@@ -62,8 +62,8 @@ def makespans(used: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
         ax.set_yticks(range(len(rows)), [look(name).label for name in rows])
         ax.set_ylim(len(rows) - 0.4, -0.8)
         ax.set_xlim(0.2 * last["hour"].min(), 2.5 * last["hour"].max())
-        marks = [m for m in (10**k for k in range(1, 10)) if 0.2 * last["hour"].min() < m < 2.5 * last["hour"].max()]
-        marks = marks[:: -(-len(marks) // 3)]
+        marks = [m for m in (10**k for k in range(10)) if 0.2 * last["hour"].min() < m < 2.5 * last["hour"].max()]
+        marks = marks[:: max(1, -(-len(marks) // 3))]
         ax.set_xticks(marks, [f"{mark:,}" for mark in marks])
         ax.minorticks_off()
         ax.set_xlabel("Last hour in use (log scale)")

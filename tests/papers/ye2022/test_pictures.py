@@ -17,7 +17,7 @@ from papers.ye2022.lease_term import UNCHANGED, sensitivity
 from papers.ye2022.readings import READINGS
 
 
-def loads(slowdown: float, gpus: int = 1) -> tuple[list[int], str]:
+def loads(slowdown: float, gpus: int = 1, duration: float = 50.0) -> tuple[list[int], str]:
     """Lines of YARN-CS by panel, if it has this slowdown and others 1 to 10, and the footnote; jobs fill one GPU."""
     columns = ["reading", "scheduler", "load", "seed", "average_jct", "average_slowdown", "sharing_loss"]
     rows = [
@@ -26,7 +26,7 @@ def loads(slowdown: float, gpus: int = 1) -> tuple[list[int], str]:
         for k, name in enumerate(("astraea", "themis", "yarn-cs"))
         for load in (0.8, 1.0)
     ]
-    jobs = {"job_id": ["a", "b"], "tenant": "t", "demand": 1, "submit_time": [0.0, 100.0], "duration": 50.0}
+    jobs = {"job_id": ["a", "b"], "tenant": "t", "demand": 1, "submit_time": [0.0, 100.0], "duration": duration}
     trace = Trace.from_frame(pd.DataFrame(jobs))
     fig: Any = pictures.loads(pd.DataFrame(rows, columns=columns), trace, Cluster(1, gpus))
     drawn = [[line.get_label() for line in ax.lines].count(look("yarn-cs").label) for ax in fig.axes]
@@ -43,7 +43,8 @@ def test_yarn_is_a_line_where_it_lies_inside_the_axis(slowdown: float, slowdowns
 
 def test_a_load_of_its_own_outside_the_picture_is_said() -> None:
     assert "Their own load is 1.00. " in loads(20.0)[1]
-    assert "right of the picture" not in loads(20.0, gpus=4)[1]
+    assert "Their own load is 0.25, left of the picture. " in loads(20.0, gpus=4)[1]
+    assert "Their own load is 2.00, right of the picture. " in loads(20.0, duration=100.0)[1]
 
 
 def test_over_claiming_is_cut_only_far_out() -> None:

@@ -53,7 +53,7 @@ def test_the_picture_has_a_row_and_a_rank_for_each_policy_that_runs() -> None:
 def test_what_stands_below_the_picture() -> None:
     assert "95 % intervals over 5 seeds." in said(table())
     assert "95 % intervals over 3 weeks of submissions." in said(table(seeds=1, weeks=3))
-    assert "No intervals: less than 3 weeks of submissions." in said(table(seeds=1, weeks=2))
+    assert "No intervals: fewer than 3 weeks of submissions." in said(table(seeds=1, weeks=2))
     assert "No intervals: 2 seeds." in said(table(seeds=2).assign(low=float("nan")))
     assert f"Not run: Themis\n({NO_PAST})." in said(table())
     assert "Not run: AlloX (under leases)\n" in said(table().replace({"scheduler": {"themis": "allox-under-leases"}}))
