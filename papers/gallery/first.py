@@ -39,9 +39,9 @@ def _headline(made: Made) -> list[str]:
         return []
     text = alt(headline.ALT, "")
     note = (
-        "Venus is a cluster. **Our log of its jobs is synthetic**, because the authors' log is not published. Values "
-        f"are means of {len(seeds('venus', made.scale))} seeds, with the lowest and the highest in brackets. The "
-        "lowest value of each column is bold. The picture shows these percentages on six traces."
+        "Venus is a cluster. **Our log of its jobs is synthetic**, because the two weeks that the authors used are not "
+        f"published. Values are means of {len(seeds('venus', made.scale))} seeds, with the lowest and the highest in "
+        "brackets. The lowest value of each column is bold. The picture shows these percentages on six traces."
     )
     short = (
         "A job is *short of its share*, or has a *sharing loss*, if it received less than 95 % of the GPU-time that it "
