@@ -36,7 +36,7 @@ test-all: $(STAMP) ## all tests but those on a real Slurm, with random search, t
 	$(NBVAL) notebooks
 
 test-torch: build/torch/.stamp ## tests of checkpoints with PyTorch and torchdata (minutes; once installs both into build/torch)
-	MPLBACKEND=Agg build/torch/bin/python -m pytest -q -rs tests/astraea/checkpoint
+	MPLBACKEND=Agg build/torch/bin/python -m pytest -q -rs ops/tests/checkpoint
 
 build/torch/.stamp: $(STAMP)
 	@$(BIN)/python -m venv --clear --without-pip build/torch
@@ -46,7 +46,7 @@ build/torch/.stamp: $(STAMP)
 	@touch $@
 
 slurm-test: $(STAMP) ## tests on a real Slurm: a new log and its replay, the coordinator and faults (minutes, as root; SLURM=prefix REPEAT=)
-	$(BIN)/pytest -q -n 5 --dist worksteal --tb=short -m slurm -rs tests/astraea/audit/test_replay.py tests/astraea/live
+	$(BIN)/pytest -q -n 5 --dist worksteal --tb=short -m slurm -rs ops/tests/audit/test_replay.py ops/tests/live
 
 slurm-matrix: $(STAMP) ## slurm-test on every Slurm of this machine: the one on PATH, then SLURMS= (default /opt/slurm-*)
 	@for at in '' $(SLURMS); do echo "Slurm: $${at:-on PATH}"; \
@@ -78,7 +78,7 @@ lint: $(STAMP) ## style, prose, types, the contract on imports, and undeclared i
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry --no-ansi astraea
-	$(BIN)/deptry --no-ansi --config tests/deptry.toml papers verification notebooks tests tests/helpers tests/slurm bench docs/site docs/live
+	$(BIN)/deptry --no-ansi --config tests/deptry.toml papers verification notebooks tests tests/helpers ops/tests/slurm bench docs/site ops/docs/live
 
 bench: $(STAMP) ## measure speed and memory
 	@$(BIN)/python bench/run.py

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from astraea.cluster.policies import get_policy
-from astraea.live.answers import jobs_of, nodes_of
-from astraea.live.config import Config
-from astraea.live.ledger import Ledger
-from astraea.live.rounds import RELEASE, Rounds, Snapshot
+from astraea_ops.live.answers import jobs_of, nodes_of
+from astraea_ops.live.config import Config
+from astraea_ops.live.ledger import Ledger
+from astraea_ops.live.rounds import RELEASE, Rounds, Snapshot
 
 RECORDED = Path(__file__).resolve().parents[1] / "tests" / "data" / "live"
 NOW = 1_800_000_000.0

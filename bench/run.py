@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.policies import POLICIES
+from astraea.cluster.policies import all_policies
 from astraea.cluster.simulate import simulate
 from astraea.core.progress import progress
 from astraea.estimation.models import GradientBoosting
@@ -42,7 +42,7 @@ class Size(NamedTuple):
 
     runs: int = 5  # of which the median is taken
     jobs: int | None = None  # the first so many of each workload; all if None
-    policies: tuple[str, ...] = tuple(POLICIES)
+    policies: tuple[str, ...] = tuple(all_policies())
     copies: tuple[int, ...] = (1, 3, 7, 23)  # of synthetic Philly, for the growth curve
     solves: tuple[int, ...] = (256, 1024, 4096)  # jobs in Gavel's programs
     until: int = 2000  # job at which Gavel's simulations end

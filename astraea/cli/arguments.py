@@ -32,7 +32,7 @@ OBSERVED: Final = "observed"
 class Command(click.Command):
     """A command whose help is its function's docstring, also under ``python -OO``.
 
-    It may name constants, ``{astraea.traces.readers:FORMATS}``, which are read when the help is shown.
+    It may name constants, ``{astraea.traces.readers:formats}``, which are read when the help is shown.
     """
 
     def __init__(self, *args: Any, **settings: Any) -> None:
@@ -54,6 +54,7 @@ class Group(Command, click.Group):
 
 def _constant(place: re.Match[str]) -> str:
     value = getattr(import_module(place[1]), place[2])
+    value = value() if callable(value) else value
     return ", ".join(map(str, value)) if isinstance(value, (tuple, dict)) else str(value)
 
 
@@ -115,17 +116,18 @@ _SOURCES: Final = "a file, a folder, or one of {astraea.traces.synthetic:SYNTHET
 
 reading = together(
     click.option("--format", metavar="NAME",
-                 help="format of the file: {astraea.traces.readers:FORMATS}; detected from its content by default"),
+                 help="format of the file: {astraea.traces.readers:formats}; detected from its content by default"),
     click.option("--time-unit", metavar="UNIT",
                  help="for tiresias-csv, if the header does not give it: {astraea.traces.readers:TIME_UNITS}"),
     path("--weights", "FILE", "tenants and their weights; for a Slurm log also the output of sshare -P -a"),
     click.option("--tenant", metavar="NAME",
-                 help="field that names the tenant, for slurm: {astraea.traces.readers.slurm_files:TENANTS}; "
+                 help="field that names the tenant, for slurm: account (default), top-account, user, partition, qos; "
                  "for swf: {astraea.traces.readers.swf:TENANTS}"),
     click.option("--columns", type=lambda text: named_columns(text), metavar="OURS=THEIRS,...",
                  help="for a CSV file, pairs such as demand=gpus; OURS is {astraea.traces.readers.tiresias_csv:NAMES}; "
                  "for the output of sacct -n, the value of its --format"),
-    click.option("--resource", default="gres/gpu", metavar="TRES", help="resource of a Slurm log: cpu, gres/gpu:a100"),
+    click.option("--resource", metavar="TRES",
+                 help="resource of a Slurm log that counts as GPUs, such as cpu or gres/gpu:a100 (default gres/gpu)"),
     click.option("--strict", is_flag=True, help="stop at a row that cannot be read instead of excluding it"),
 )  # fmt: skip
 """Options for reading a log: the arguments of `named_trace` besides the name."""

@@ -16,16 +16,30 @@ import click
 
 import astraea
 from astraea.cli import arguments as args
-from astraea.cli.audit import audit, wait
-from astraea.cli.live import live
 from astraea.core.errors import InputError, PolicyError, extra
 from astraea.core.files import publishing, write_atomically
+from astraea.core.plugins import added, refuse_missing
 from astraea.core.text import docstring
 
-app: Final = click.Group("astraea", help=docstring(astraea).partition("\n")[0], no_args_is_help=False)
+
+class Commands(click.Group):
+    """The commands of this package, and those of installed packages (`plugins.added`)."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return all names."""
+        return sorted([*self.commands, *added("astraea.commands")])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; `InputError` if the package that has it is not installed."""
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
+        refuse_missing("astraea.commands", cmd_name)
+        found: click.Command | None = added("astraea.commands").get(cmd_name)
+        return found
+
+
+app: Final = Commands("astraea", help=docstring(astraea).partition("\n")[0], no_args_is_help=False)
 click.version_option(astraea.__version__, message="astraea %(version)s")(app)
-for command in (audit, live, wait):
-    app.add_command(command)
 
 
 @app.command(cls=args.Command, short_help="simulate a trace under a policy")
@@ -81,7 +95,7 @@ def sweep(cache: Path | None, out: Path | None, **wanted: Any) -> None:
 @args.simulations()
 @click.option("--terms", type=args.listed(args.whole_number), metavar="S,...",
               help="lease terms to try [s] (default: {astraea.experiments.lease_term:TERMS})")  # fmt: skip
-@args.path("--overheads", "FILE", "JSON with the overheads of your job, as docs/live/measure_overheads.py writes it")
+@args.path("--overheads", "FILE", "JSON with the overheads of your job, as measure_overheads.py writes it")
 @args.parallel
 @args.cache
 def lease_term(terms: list[int] | None, overheads: Path | None, cache: Path | None, param: args.Values, **wanted: Any
@@ -131,10 +145,9 @@ def leaderboard(sources: tuple[str, ...], nodes: int | None, gpus_per_node: int,
 
     from astraea.cli.tables import standings_text
     from astraea.cluster.cluster import Cluster
-    from astraea.cluster.policies import POLICIES
+    from astraea.cluster.policies import all_policies, named_policy
     from astraea.cluster.settings import Settings
     from astraea.experiments.leaderboard import contest, standings
-    from astraea.live.config import named_policy
     from astraea.traces.describe import suitable_nodes
     from astraea.traces.named import named_trace
     from astraea.traces.synthetic import SYNTHETIC
@@ -142,7 +155,7 @@ def leaderboard(sources: tuple[str, ...], nodes: int | None, gpus_per_node: int,
     args.refuse_no_file(out)
     with extra("learn"):
         import scipy  # noqa: F401 (the intervals need it, after all simulations)
-    policies = dict(POLICIES)
+    policies = dict(all_policies())
     for policy in (named_policy(name, Path()) for name in own):
         if policies.setdefault(policy.name, policy) is not policy:
             raise InputError(f"--policy: the name {policy.name!r} is taken by another policy")
@@ -204,7 +217,7 @@ def list_() -> None:
 @click.option("--json", "for_program", is_flag=True, help="print JSON")
 def policies(for_program: bool) -> None:
     """List the schedulers with their sources and parameters, and the settings of a simulation."""
-    from astraea.cluster.policies import POLICIES
+    from astraea.cluster.policies import all_policies
     from astraea.cluster.settings import Settings
 
     listed: dict[str, dict[str, Any]] = {
@@ -212,7 +225,7 @@ def policies(for_program: bool) -> None:
             "source": policy.source,
             "parameters": {k: {"default": v, "meaning": policy.help[k]} for k, v in policy.as_text.items()},
         }
-        for name, policy in POLICIES.items()
+        for name, policy in all_policies().items()
     }
     # the docstring of `Settings` describes each setting
     said = re.findall(r"^ *(\w+) : \w+\n(.+?)\.$", docstring(Settings), re.M | re.S)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.engine import live
+from astraea.cluster.engine import events as log_events
 from astraea.cluster.engine.state import new_state
 from astraea.cluster.tables import job_table, timeline_table
 from astraea.core import source
@@ -45,7 +45,7 @@ def observed(trace: Trace, cluster: Cluster) -> Result:
     hours = int(moments["time"].max() / HOUR) + 2
     view = view._replace(timeline=np.zeros((hours, len(trace.tenants)), view.timeline.dtype).view(np.recarray))
     began = time.perf_counter()
-    live.walk(view, private, moments.view(np.recarray))
+    log_events.walk(view, private, moments.view(np.recarray))
     seconds = time.perf_counter() - began
     jobs = job_table(trace, view, private)
     jobs["overhead"] = view.job.executed - trace.duration
@@ -102,15 +102,15 @@ def _moments(trace: Trace, runs: pd.DataFrame, cluster: Cluster) -> npt.NDArray[
     is_last = ~runs.iloc[::-1]["job"].duplicated().iloc[::-1].to_numpy()
     of = runs["job"].to_numpy()
     parts = (
-        (trace.submit_time, np.full(len(trace), live.ARRIVES), jobs),
-        (runs["start"].to_numpy(), np.full(len(runs), live.STARTS), of),
-        (runs["end"].to_numpy(), np.where(is_last, live.ENDS, live.STOPS), of),
+        (trace.submit_time, np.full(len(trace), log_events.ARRIVES), jobs),
+        (runs["start"].to_numpy(), np.full(len(runs), log_events.STARTS), of),
+        (runs["end"].to_numpy(), np.where(is_last, log_events.ENDS, log_events.STOPS), of),
     )
-    moments = np.zeros(len(trace) + 2 * len(runs), live.HAPPENS)
+    moments = np.zeros(len(trace) + 2 * len(runs), log_events.HAPPENS)
     for field, values in zip(("time", "kind", "job"), zip(*parts, strict=True), strict=True):
         moments[field] = np.concatenate(values)
     moments = moments[np.lexsort((moments["job"], moments["kind"], moments["time"]))]
-    change = np.where(moments["kind"] == live.STARTS, 1, np.where(moments["kind"] == live.ARRIVES, 0, -1))
+    change = np.where(moments["kind"] == log_events.STARTS, 1, np.where(moments["kind"] == log_events.ARRIVES, 0, -1))
     held = np.cumsum(change * trace.demand[moments["job"]])
     if held.max(initial=0) > cluster.gpus:
         at = moments["time"][int(np.argmax(held > cluster.gpus))]

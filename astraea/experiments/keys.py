@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from astraea.cluster.policies import POLICIES, get_policy
+from astraea.cluster.policies import all_policies, get_policy
 from astraea.cluster.policy import Policy
 from astraea.core import source
 from astraea.core.fingerprint import fingerprint, plain, version
@@ -61,7 +61,7 @@ def _functions_of(policy: Policy) -> tuple[Callable[..., Any], ...]:
 
 def sendable(policy: Policy) -> Policy | Named:
     """Return the form of a scheduler that is sent to a worker: one of ours by name, or a user's policy as it is."""
-    known = POLICIES.get(policy.name)
+    known = all_policies().get(policy.name)
     if known is not None and replace(known, parameters=policy.parameters) == policy:
         return Named(policy.name, dict(policy.parameters))
     return replace(policy, select=current(policy.select))

@@ -10,7 +10,6 @@ import numpy as np
 
 from astraea.core.errors import InputError
 from astraea.traces.readers import read_trace
-from astraea.traces.slurm_words import GPU
 from astraea.traces.sources import RAW, SOURCES
 from astraea.traces.synthetic import SYNTHETIC, synthesize
 from astraea.traces.trace import Trace
@@ -26,8 +25,7 @@ NODES: Final = {
 
 
 def named_trace(
-    source: str | Path, *, weights: str | Path | None = None, resource: str = GPU, strict: bool = False, seed: int = 0,
-    **reading: Any,
+    source: str | Path, *, weights: str | Path | None = None, strict: bool = False, seed: int = 0, **reading: Any,
 ) -> Trace:  # fmt: skip
     """Make or read the trace that a user named: one of `SYNTHETIC` (made from `seed`), of `FETCHED`, or a path.
 
@@ -35,7 +33,7 @@ def named_trace(
     """
     text = str(source)
     is_fetched = text in FETCHED and not Path(text).exists()
-    if (text in SYNTHETIC or is_fetched) and (any(reading.values()) or resource != GPU):
+    if (text in SYNTHETIC or is_fetched) and any(reading.values()):
         says = "is a built-in workload: do not give format, time unit, tenant, columns or resource"
         raise InputError(f"{text} {says}")
     if text in SYNTHETIC:
@@ -44,7 +42,7 @@ def named_trace(
         return synthesize(text, seed)
     path = workload_path(text)
     if path is None or not is_fetched:
-        return read_trace(source, weights=weights, resource=resource, strict=strict, **reading)
+        return read_trace(source, weights=weights, strict=strict, **reading)
     download = SOURCES[FETCHED[text]]
     own = path.parent / download.shares if download.shares else None
     trace = read_trace(path, weights=own if weights is None else weights, name=text, **download.reading)

@@ -83,7 +83,7 @@ docs/site/api/index
 :glob:
 :caption: Documents
 docs/*
-docs/live/*
+ops/docs/live/*
 ```
 """,
     "figures/README": """

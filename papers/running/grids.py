@@ -25,8 +25,8 @@ from papers.ye2022.generator import characterization_grid
 from papers.ye2022.ladder import ladder_grid
 from papers.ye2022.leaderboard import leaderboard_grid
 from papers.ye2022.lease_term import sensitivity_grid
-from papers.ye2022.live.overheads import measurements, overheads_grid
 from papers.ye2022.one_tenant import over_claiming_grid, paid_share_grid
+from papers.ye2022.overheads import measurements, overheads_grid
 from papers.ye2022.released import released_grid
 
 NotebookGrid = Callable[[str, str], Grid]

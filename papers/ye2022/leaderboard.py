@@ -7,7 +7,7 @@ from typing import Final
 import pandas as pd
 from matplotlib.figure import Figure
 
-from astraea.cluster.policies import POLICIES
+from astraea.cluster.policies import all_policies
 from astraea.cluster.policy import Policy
 from astraea.experiments.grid import Grid
 from astraea.experiments.leaderboard import MEASURES, contest, standings
@@ -20,7 +20,7 @@ from papers.ye2022.readings import COMPARED, PAPERS
 
 ALL: Final[dict[str, Policy]] = {s.name: s.made for s in COMPARED[PAPERS]}
 """The schedulers of the evaluation, then what else the package has, by name."""
-ALL.update({name: policy for name, policy in POLICIES.items() if name not in ALL})
+ALL.update({name: policy for name, policy in all_policies().items() if name not in ALL})
 
 SEEDS: Final = {"small": 2, "paper": 5}
 

@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from astraea.audit.recorded import waits
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.core.wording import duration_text
 from astraea.estimation.estimates import HIGH, LOW, Estimates
 from astraea.plots import charts
 from astraea.plots.style import OTHERS, REFERENCE, look, name_axis, style
 from astraea.traces.trace import Trace
+from astraea_ops.audit.recorded import waits
+from astraea_ops.measured.tables import Repetition
 from papers.areas import gpu_rows
 from papers.step_function import passed
 from papers.ye2022.accuracy import survival
-from papers.ye2022.live.tables import Repetition
 
 SERVICES: Final = {duration_text(had) if had else "0 s": had
                    for had in (0.0, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY)}  # fmt: skip

@@ -29,7 +29,7 @@ class Missing:
 sys.meta_path.insert(0, Missing())
 """
 
-SERVICE = "import astraea.checkpoint, astraea.live.coordinator, astraea.live.status, astraea.cli.live"
+SERVICE = "import astraea_ops.checkpoint, astraea_ops.live.coordinator, astraea_ops.live.status, astraea_ops.cli.live"
 
 
 SWEEP = """
@@ -38,7 +38,7 @@ runs = [astraea.Run(astraea.synthesize("venus").head(50), astraea.Cluster(10), "
 assert len(astraea.run_grid(runs, cache="cache", progress=False)) == 1
 """
 
-START = ["audit", str(ROOT / "tests/data/slurm/short_jobs.txt"), "--nodes=4", "--would-start=gpus=1,account=vision"]
+START = ["audit", str(ROOT / "ops/tests/data/slurm/short_jobs.txt"), "--nodes=4", "--would-start=gpus=1,account=vision"]
 
 
 def without(code: str, *arguments: str, folder: Path) -> str:

@@ -7,3 +7,4 @@ from typing import Final
 
 HELPERS: Final = Path(__file__).resolve().parent
 ROOT: Final = HELPERS.parents[1]
+OPS: Final = ROOT / "ops"

@@ -19,14 +19,14 @@ from papers.running.reproduce import major_claims
 
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
-    for path in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/live/*.md")))
+    for path in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("ops/docs/live/*.md")))
 }
 TEXT = "\n".join(PAGES.values())
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", TEXT, re.S)
 SHELL = "\n".join(text for kind, text in BLOCKS if kind == "sh").replace("\\\n", " ")
-# what a training script needs is run by tests/astraea/checkpoint, a policy for a real cluster by tests/astraea/live
+# what a training script needs is run by ops/tests/checkpoint, a policy for a real cluster by ops/tests/live
 OWN = "def small_first(s):"  # a policy in a file, which the next example imports
-ELSEWHERE = ("astraea.checkpoint", "StatefulDataLoader", "def least_time(s):", OWN)
+ELSEWHERE = ("astraea_ops.checkpoint", "StatefulDataLoader", "def least_time(s):", OWN)
 PYTHON = [text for kind, text in BLOCKS if kind == "python" and not any(words in text for words in ELSEWHERE)]
 CSV = next(text for kind, text in BLOCKS if kind == "csv")
 

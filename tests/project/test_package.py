@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 from live_cluster import LIVE
-from places import ROOT
+from places import OPS, ROOT
 from pretended_slurm import pretend, queue_entry
 from processes import python, run
 from tiny_trace import OWN, TINY, command
@@ -96,7 +96,7 @@ def test_it_works_where_nothing_else_is(version: str, kind: str, built: tuple[Pa
     wheel, sdist = built
     if kind == "audit":  # needs its extra and nothing else
         bin = environment(tmp_path, version, f"astraea[audit] @ {wheel.as_uri()}")
-        log = ROOT / "tests" / "data" / "slurm" / "short_jobs.txt"
+        log = OPS / "tests" / "data" / "slurm" / "short_jobs.txt"
         run(bin / "astraea", "audit", log, "--nodes", "4", "--out", "page", cwd=tmp_path, env=alone(tmp_path))
         assert (tmp_path / "page" / "index.html").is_file()
         return

@@ -50,7 +50,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_has_every_page_and_no_broken_link(site: Path) -> None:
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
     sources = [ROOT / "README.md", ROOT / "index", ROOT / "docs" / "site" / "replay" / "index.html"]
-    for pattern in ("docs/*.md", "docs/live/*.md", "figures/*.md", "notebooks/**/[!.]*.ipynb"):
+    for pattern in ("docs/*.md", "ops/docs/live/*.md", "figures/*.md", "notebooks/**/[!.]*.ipynb"):
         sources += ROOT.glob(pattern)
     assert {(site / path.relative_to(ROOT)).with_suffix(".html") for path in sources} <= pages.keys()
     wrong = []

@@ -16,20 +16,31 @@ import pandas as pd
 
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError
-from astraea.traces.readers import gavel, helios, philly, published, slurm, swf, tiresias_csv
-from astraea.traces.readers.rows import Rows, assemble, tenant_of
+from astraea.core.plugins import added, refuse_missing
+from astraea.traces.readers import gavel, helios, philly, published, swf, tiresias_csv
+from astraea.traces.readers.rows import Format, Rows, assemble, tenant_of
 from astraea.traces.readers.shares import read_shares
 from astraea.traces.readers.table import read_start
-from astraea.traces.slurm_words import GPU
 from astraea.traces.trace import Trace
 
-__all__ = ["FORMATS", "TIME_UNITS", "read_trace"]
+__all__ = ["FORMATS", "TIME_UNITS", "formats", "read_trace"]
 
-FORMATS: Final = ("tiresias-csv", "helios", "philly", "gavel", "slurm", "swf", *published.READERS)
+FORMATS: Final = ("tiresias-csv", "helios", "philly", "gavel", "swf", *published.READERS)
+"""Formats of this package; installed packages add more (`formats`)."""
+
 TIME_UNITS: Final = tuple(tiresias_csv.UNITS)
 
 #: endings of file names in a folder, for formats with one file per tenant
 _ENDINGS: Final = {"tiresias-csv": (".csv", ".csv.gz"), "gavel": (".trace", ".trace.gz", ".tsv", ".tsv.gz")}
+
+
+def formats() -> tuple[str, ...]:
+    """Return the names of all formats: this package's, then those of installed packages."""
+    return *FORMATS, *_added()
+
+
+def _added() -> dict[str, Format]:
+    return added("astraea.formats")
 
 
 def read_trace(
@@ -41,7 +52,7 @@ def read_trace(
     throughputs: str | Path | None = None,
     tenant: str | None = None,
     columns: Mapping[str, str] | Sequence[str] | None = None,
-    resource: str = GPU,
+    resource: str | None = None,
     strict: bool = False,
 ) -> Trace:
     """Read a workload.
@@ -52,7 +63,7 @@ def read_trace(
         A file, possibly gzip-compressed; a folder of one Helios cluster, of the Philly trace or of Kestrel's Parquet
         files; or a folder of CSV or Gavel files, one per tenant.
     format : str, optional
-        One of `FORMATS`; detected from the content by default.
+        One of `formats`; detected from the content by default.
     time_unit : {"ms", "s", "min"}, optional
         Unit of `submit_time` and `duration` in ``tiresias-csv``; required if the header does not imply it. Overrides
         the header.
@@ -86,22 +97,25 @@ def read_trace(
     if not path.exists():
         raise InputError(f"{path}: there is no such file or folder")
     if format is not None:
-        one_of(format, FORMATS, "format")
+        refuse_missing("astraea.formats", format)
+        one_of(format, formats(), "format")
     if time_unit is not None:
         one_of(time_unit, TIME_UNITS, "time unit")
     named = "tiresias-csv" if isinstance(columns, Mapping) else "slurm"
+    if columns:
+        refuse_missing("astraea.formats", named)
     chosen = format or (named if columns else recognise(path))
     form = "OURS=THEIRS,..." if named == "tiresias-csv" else "NAME,NAME,..."
-    for option, is_given, formats in (
+    for option, is_given, those in (
         ("time_unit", time_unit is not None, ["tiresias-csv"]), ("throughputs", throughputs is not None, ["gavel"]),
-        ("tenant", tenant is not None, ["slurm", "swf"]), ("resource", resource != GPU, ["slurm"]),
+        ("tenant", tenant is not None, ["slurm", "swf"]), ("resource", resource is not None, ["slurm"]),
         (f"columns as {form}", columns, [named]),
     ):  # fmt: skip
-        if is_given and chosen not in formats:
-            says = f"{option} can be given for the format {' or '.join(formats)} only; this file is {chosen}"
+        if is_given and chosen not in those:
+            says = f"{option} can be given for the format {' or '.join(those)} only; this file is {chosen}"
             raise InputError(f"{path}: {says}")
-    if chosen == "slurm":
-        rows, shares = slurm.read_slurm(path, tenant or "account", weights, resource, tuple(columns or ()), strict)
+    if chosen in _added():
+        rows, shares = _added()[chosen].read(path, tenant, weights, resource, tuple(columns or ()), strict)
     else:
         shares = read_shares(weights)
     if chosen == "helios":
@@ -163,9 +177,9 @@ def recognise(path: Path) -> str:
             "helios": header.issuperset(helios.REQUIRED),
             "philly": text[0] == "[",
             "gavel": len(line.split("\t")) in gavel.FORMS,
-            "slurm": text[0] == "{" or slurm.is_first_line(line),
             "swf": len(job) in swf.WIDTHS and "," not in line and "|" not in line,
             **{form: header.issuperset(columns) for form, columns in published.HEADERS.items()},
+            **{form: more.begins(text) for form, more in _added().items()},
         }
     fitting = [known for known, does in fits.items() if does]
     if len(fitting) == 1:
@@ -173,4 +187,7 @@ def recognise(path: Path) -> str:
     if not fitting and path.is_file():
         read_start(path, "strict")  # it may not be text at all
     found = f"could be {' or '.join(fitting)}" if fitting else "cannot be detected from its content"
-    raise InputError(f"{path}: the format {found}; give it with format (--format), one of {', '.join(FORMATS)}")
+    known = f"one of {', '.join(formats())}"
+    if "slurm" not in _added():
+        known += "; for logs of Slurm, install the package astraea-ops"
+    raise InputError(f"{path}: the format {found}; give it with format (--format), {known}")

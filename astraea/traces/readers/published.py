@@ -20,8 +20,7 @@ import pandas as pd
 from astraea.core.arrays import FloatArray, TextArray
 from astraea.core.errors import InputError, extra
 from astraea.traces.columns import DETAILS, TIME
-from astraea.traces.readers.rows import NO_GPU, NO_TIME, Rows, reasons, rows_of
-from astraea.traces.readers.slurm_jobs import AGAIN
+from astraea.traces.readers.rows import AGAIN, NO_GPU, NO_TIME, Rows, reasons, rows_of
 from astraea.traces.readers.table import NO_DATE, Table, read_table, to_seconds
 
 HEADERS: Final = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +19,7 @@ from astraea.traces.trace import Trace
 
 NO_GPU: Final = "asks for 0 GPUs"
 NO_TIME: Final = "ran for 0 s"
+AGAIN: Final = "is an earlier run of a job that was requeued"
 _TEXT: Final = ("job_id", "tenant", "user", "state", "reason")
 
 
@@ -38,6 +39,19 @@ class Rows(NamedTuple):
     aside: Sequence[str] = ("job_id", "reason", "line", "detail", "gpu_hours")
     details: pd.DataFrame | None = None
     unreadable: pd.DataFrame | None = None
+
+
+class Format(NamedTuple):
+    """A format of logs that an installed package adds, as an entry point of the group ``astraea.formats``.
+
+    `begins` returns whether a file can begin with some text, its first lines. `read` takes the path, and of the
+    arguments of `read_trace` tenant, weights, resource, columns and strict; it returns rows and weights of tenants.
+    `tenants` are the values of tenant.
+    """
+
+    begins: Callable[[str], bool]
+    read: Callable[..., tuple[Rows, dict[str, float] | None]]
+    tenants: tuple[str, ...]
 
 
 def frame(columns: dict[str, Any]) -> pd.DataFrame:

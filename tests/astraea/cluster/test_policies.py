@@ -21,13 +21,13 @@ from workloads import Audit, audit
 
 import astraea
 from astraea.cluster.engine.state import EVERY_ROUND
-from astraea.cluster.policies import POLICIES
+from astraea.cluster.policies import all_policies
 from astraea.cluster.policy import Policy
 from astraea.cluster.simulate import simulate
 from astraea.traces.trace import Trace
 
 VARIANTS = [
-    *(name for name in POLICIES if name not in ("decayed-usage", "kueue-afs", "slurm")),
+    *(name for name in all_policies() if name not in ("decayed-usage", "kueue-afs", "slurm")),
     "decayed-usage,half_life=3000",
     "kueue-afs,usage_half_life_time=3000",
     "slurm,half_life=3000,interval=10",
@@ -69,7 +69,7 @@ def cases() -> list[object]:
     out: list[object] = []
     for k, variant in enumerate(VARIANTS):
         for name in ("crowd", "venus", "random", "strict"):
-            is_rare = name in ("random", "strict") or (name == "venus" and k >= len(POLICIES))
+            is_rare = name in ("random", "strict") or (name == "venus" and k >= len(all_policies()))
             marks = [pytest.mark.exhaustive] if is_rare else []
             out.append(pytest.param((name, variant), id=f"{variant}-{name}", marks=marks))
     return out
@@ -243,12 +243,12 @@ def table(policy: str) -> str:
     return str(result.jobs[COLUMNS].to_csv(index=False, float_format="%.6f", lineterminator="\n"))
 
 
-@pytest.mark.parametrize("policy", sorted({*POLICIES, *(path.stem for path in GOLDEN.glob("*.csv"))}))
+@pytest.mark.parametrize("policy", sorted({*all_policies(), *(path.stem for path in GOLDEN.glob("*.csv"))}))
 def test_schedule_is_the_golden_one(policy: str) -> None:
     assert (GOLDEN / f"{policy}.csv").read_text() == table(policy)
 
 
 if __name__ == "__main__":
     GOLDEN.mkdir(exist_ok=True)
-    for name in POLICIES:
+    for name in all_policies():
         (GOLDEN / f"{name}.csv").write_text(table(name))

@@ -13,7 +13,7 @@ from small_runs import same
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
-from astraea.cluster.policies import POLICIES, get_policy
+from astraea.cluster.policies import all_policies, get_policy
 from astraea.cluster.rules import Rules, checked, no_rules, nodes_of_gangs
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
@@ -57,7 +57,7 @@ def keeps_to_its_nodes(made: Result, trace: Trace, rules: Rules) -> None:
     assert (made.jobs["end_time"] > 0).all()
 
 
-@pytest.mark.parametrize("policy", [name for name in POLICIES if name != "hived"])
+@pytest.mark.parametrize("policy", [name for name in all_policies() if name != "hived"])
 def test_every_policy_keeps_to_the_nodes_of_each_job(policy: str) -> None:
     trace, cluster, rules = crowd()
     made = simulate(trace, cluster, policy, rules=rules, keep_log=True)

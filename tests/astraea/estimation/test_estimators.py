@@ -13,7 +13,7 @@ from synthetic_traces import synthetic
 
 from astraea.cli.main import main
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.policies import POLICIES, get_policy
+from astraea.cluster.policies import all_policies, get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
@@ -23,7 +23,7 @@ from astraea.experiments.run import Run
 from astraea.traces import named
 from papers.ye2022.accuracy import accuracy
 
-NEEDY = [p.name for p in POLICIES.values() if p.needs_estimates]
+NEEDY = [p.name for p in all_policies().values() if p.needs_estimates]
 
 
 def test_the_oracle_is_right_and_sure() -> None:

@@ -18,7 +18,7 @@ import pytest
 from places import ROOT
 from small_runs import FOUR, tiny
 
-from astraea.cluster.policies import POLICIES, get_policy
+from astraea.cluster.policies import all_policies, get_policy
 from astraea.core import fingerprint, source
 from astraea.core.errors import InputError
 from astraea.experiments import cache, keys
@@ -37,7 +37,7 @@ CARRYING = {"IPython", "distributed", "joblib", "matplotlib", "pooch", "requests
 @pytest.fixture(scope="module")
 def work() -> dict[str, Work]:
     """One run of each function that the notebooks keep results of, the shortest; and one of each scheduler."""
-    found: dict[str, Work] = {name: Run(tiny(), FOUR, policy) for name, policy in POLICIES.items()}
+    found: dict[str, Work] = {name: Run(tiny(), FOUR, policy) for name, policy in all_policies().items()}
     for grid in GRIDS.values():
         for run in grid("venus", "small").runs:
             if isinstance(run, Call):
@@ -104,7 +104,7 @@ def test_versions_that_matter_are_in_the_key(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_one_scheduler_is_in_the_key_and_not_the_others() -> None:
-    for name, policy in POLICIES.items():
+    for name, policy in all_policies().items():
         files = {path.stem for path in keys.reached(Run(tiny(), FOUR, policy).call[0], policy).files}
         assert source.of_module(keys.plain(policy.select).__module__).files
         assert Path(sys.modules[keys.plain(policy.select).__module__].__file__ or "").stem in files
@@ -114,7 +114,7 @@ def test_one_scheduler_is_in_the_key_and_not_the_others() -> None:
 def told(functions: list[str]) -> dict[str, str]:
     """Return the keys of this project by name: of schedulers, functions, the record of figures, and notebooks."""
     root = source.ROOT
-    found = {name: Run(tiny(), FOUR, policy).key for name, policy in POLICIES.items()}
+    found = {name: Run(tiny(), FOUR, policy).key for name, policy in all_policies().items()}
     for name in functions:
         module, _, function = name.rpartition(".")
         found[name] = keys.code(getattr(importlib.import_module(module), function))
@@ -158,18 +158,18 @@ def test_a_comment_in_every_file_moves_no_key(work: dict[str, Work], tmp_path: P
     for folder in ("astraea", "papers"):
         for path in (tmp_path / folder).rglob("*.py"):
             path.write_text(f"# a comment\n{path.read_text()}\n\n# another\n")
-    functions = [name for name in work if name not in POLICIES]
+    functions = [name for name in work if name not in all_policies()]
     expected = told(functions)
-    assert len(expected) == len(POLICIES) + len(functions) + 1 + len([*(ROOT / "notebooks").glob("*.ipynb")])
+    assert len(expected) == len(all_policies()) + len(functions) + 1 + len([*(ROOT / "notebooks").glob("*.ipynb")])
     places = [tmp_path, tmp_path / "tests" / "helpers", (tmp_path / here).parent]
     env = {"PYTHONDONTWRITEBYTECODE": "1", "NUMBA_DISABLE_JIT": "1"}
     done = processes.run(sys.executable, "-c", TELL, *places, *functions, env=env, cwd=tmp_path)
     before, reworded, after = json.loads(done.stdout)
     assert before == expected
     assert before["made"] != reworded["made"]
-    assert all(before[name] == reworded[name] for name in (*POLICIES, *functions))
+    assert all(before[name] == reworded[name] for name in (*all_policies(), *functions))
     moved = {name for name in before if reworded[name] != after[name]}
-    assert {*POLICIES, "made", "03_lease_term.ipynb"} <= moved
+    assert {*all_policies(), "made", "03_lease_term.ipynb"} <= moved
     assert not {"papers.gavel.study.cells.simulated", "papers.market.study.runs.ratios"} & moved
 
 

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from trace_samples import ACME, SPOT_GPU, SUPERCLOUD, write_kestrel
 
-from astraea.audit.audit import audit
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
 from astraea.traces.readers import read_trace, recognise
 from astraea.traces.readers.published import HEADERS, KESTREL, READERS
 from astraea.traces.trace import Trace
+from astraea_ops.audit.audit import audit
 
 
 def read(folder: Path, text: str, **how: bool) -> Trace:

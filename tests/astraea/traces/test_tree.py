@@ -11,7 +11,6 @@ import pytest
 from places import ROOT
 from schedules import jobs, trace_of
 
-from astraea.audit.audit import anonymous
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.rules import checked, no_rules
 from astraea.core.errors import InputError
@@ -19,6 +18,7 @@ from astraea.traces.readers import read_trace
 from astraea.traces.readers.shares import read_shares
 from astraea.traces.trace import Trace
 from astraea.traces.tree import Shares
+from astraea_ops.audit.audit import anonymous
 
 FILE = """queue,share,limit,parent,quota,priority
 physics,3,,,,

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from places import ROOT
 
-from astraea.cluster.policies import POLICIES
+from astraea.cluster.policies import all_policies
 from astraea.cluster.settings import Settings
 from astraea.core.errors import InputError
 from astraea.traces.named import FETCHED
@@ -229,8 +229,8 @@ def test_what_is_named_exists(command: str) -> None:
         options = list(pairwise(words))
         chosen = [n for option, value in options if option in ("--policy", "--policies") for n in value.split(",")]
         known = {f.name for f in dataclasses.fields(Settings)}
-        known |= {name for p in POLICIES.values() if not chosen or p.name in chosen for name in p.parameters}
-        assert set(chosen) <= set(POLICIES)
+        known |= {name for p in all_policies().values() if not chosen or p.name in chosen for name in p.parameters}
+        assert set(chosen) <= set(all_policies())
         options += [(program, words[0])] if program != "astraea" else []
         assert {value.partition("=")[0] for option, value in options if option == "--param"} <= known
         assert program != "astraea" or words[0] in ("simulate", "sweep")

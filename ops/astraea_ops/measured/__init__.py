@@ -1,0 +1,1 @@
+"""Measurements on a real Slurm beside simulations of the same jobs."""

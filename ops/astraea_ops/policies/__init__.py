@@ -1,0 +1,1 @@
+"""Schedulers of real clusters: Slurm, KAI and Kueue."""

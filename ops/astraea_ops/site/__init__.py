@@ -1,0 +1,1 @@
+"""A cluster's own configuration, as a simulation reads it."""

@@ -1,0 +1,1 @@
+"""What Slurm writes: logs, settings, and the words in them."""

@@ -1,1 +1,0 @@
-"""The coordinator on a real Slurm, beside a simulation of the same jobs."""
