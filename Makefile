@@ -29,11 +29,11 @@ check: $(STAMP) ## check the answers to a worksheet of the course, docs/course.m
 
 test: $(STAMP) ## all tests but the exhaustive ones, then the stored outputs of the notebooks (JOBS=)
 	MPLBACKEND=Agg $(BIN)/pytest -q -n $(WORKERS) --dist loadfile
-	$(NBVAL) notebooks/*.ipynb
+	$(NBVAL) notebooks/*.ipynb ops/notebooks/*.ipynb
 
 test-all: $(STAMP) ## all tests but those on a real Slurm, with random search, then the stored outputs of notebooks and solutions (JOBS=)
 	MPLBACKEND=Agg HYPOTHESIS_PROFILE=search $(BIN)/pytest -q -n $(WORKERS) --dist loadfile -m "not slurm"
-	$(NBVAL) notebooks
+	$(NBVAL) notebooks ops/notebooks
 
 test-torch: build/torch/.stamp ## tests of checkpoints with PyTorch and torchdata (minutes; once installs both into build/torch)
 	MPLBACKEND=Agg build/torch/bin/python -m pytest -q -rs ops/tests/checkpoint
@@ -78,7 +78,9 @@ lint: $(STAMP) ## style, prose, types, the contract on imports, and undeclared i
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry --no-ansi astraea
-	$(BIN)/deptry --no-ansi --config tests/deptry.toml papers verification notebooks tests tests/helpers ops/tests/slurm bench docs/site ops/docs/live
+	cd ops && ../$(BIN)/deptry --no-ansi --config pyproject.toml astraea_ops
+	$(BIN)/deptry --no-ansi --config tests/deptry.toml papers verification notebooks tests tests/helpers bench docs/site \
+	    ops/notebooks ops/tests ops/tests/helpers ops/tests/slurm ops/docs/live
 
 bench: $(STAMP) ## measure speed and memory
 	@$(BIN)/python bench/run.py
@@ -92,11 +94,11 @@ release: $(STAMP) ## build wheel and source distribution into dist/, check both,
 
 clean: ## remove the environment, caches and build/; downloads in data/raw/ stay
 	rm -rf .venv build data/cache .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .coverage
-	find astraea papers verification tests bench -name __pycache__ -prune -exec rm -rf {} +
+	find astraea ops papers verification tests bench -name __pycache__ -prune -exec rm -rf {} +
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-$(STAMP): requirements.lock pyproject.toml bootstrap.sh
+$(STAMP): requirements.lock pyproject.toml ops/pyproject.toml bootstrap.sh
 	@./bootstrap.sh "$(PYTHON)" .venv
 	@touch $@

@@ -34,9 +34,9 @@ fi
 unset PYTHONDONTWRITEBYTECODE
 if [ -n "$uv" ]; then
     "$uv" pip sync --python "$python" --compile-bytecode --require-hashes requirements.lock &&
-        "$uv" pip install --python "$python" --quiet --no-deps --no-build-isolation --editable .
+        "$uv" pip install --python "$python" --quiet --no-deps --no-build-isolation --editable . --editable ./ops
 else
     echo "uv is not to be had; pip does the same more slowly"
     "$python" -m pip install --quiet --compile --require-hashes --no-deps -r requirements.lock &&
-        "$python" -m pip install --quiet --no-deps --no-build-isolation --editable .
-fi && "$python" -m compileall -q astraea papers verification || stop "the environment is not complete (see above); run make again"
+        "$python" -m pip install --quiet --no-deps --no-build-isolation --editable . --editable ./ops
+fi && "$python" -m compileall -q astraea ops/astraea_ops papers verification || stop "the environment is not complete (see above); run make again"

@@ -14,9 +14,11 @@ import nbformat
 import pytest
 from places import ROOT
 
+from papers import notebooks
+
 FOLDER = ROOT / "notebooks"
-NOTEBOOKS = sorted(FOLDER.glob("[0-9]*.ipynb"))
-BOTH = [*NOTEBOOKS, *sorted((FOLDER / "solutions").glob("*.ipynb"))]
+NOTEBOOKS = list(notebooks().values())
+BOTH = [*NOTEBOOKS, *sorted(ROOT.glob("**/notebooks/solutions/*.ipynb"))]
 
 WORDS, CELLS, LINES, FRAMES = 1400, 16, 25, 1_000_000
 """At most so many words of prose, cells of code, lines in one of them, and characters of stored frames."""
@@ -35,7 +37,7 @@ GOALS = re.compile(
 )
 
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-each_of_both = pytest.mark.parametrize("path", BOTH, ids=lambda path: path.relative_to(FOLDER).as_posix())
+each_of_both = pytest.mark.parametrize("path", BOTH, ids=lambda path: path.relative_to(ROOT).as_posix())
 
 
 @cache
@@ -94,7 +96,7 @@ def test_a_link_to_a_notebook_is_called_like_it(path: Path) -> None:
 def test_exercises_have_hints_and_solutions(path: Path) -> None:
     for text in exercises(path):
         assert re.search(r"<details>\s*<summary>Hint</summary>\s*\S.*?</details>", text, re.DOTALL), text
-    many, solution = len(exercises(path)), FOLDER / "solutions" / path.name
+    many, solution = len(exercises(path)), path.parent / "solutions" / path.name
     assert solution.exists() == (many > 0)
     assert many > 0 or "## Exercises" not in prose(path)
     if many:

@@ -37,8 +37,8 @@ version = release = astraea.__version__
 
 root_doc = "README"
 include_patterns = ["*.md", "bench/*.md", "data/LICENSES.md", "docs/**.md", "docs/**.rst", "figures/*.md"]
-include_patterns += ["notebooks/**.ipynb"]
-exclude_patterns = [".*", "**/.*", "build", "data/raw", "data/cache"]
+include_patterns += ["notebooks/**.ipynb", "ops/*.md", "ops/docs/**.md", "ops/notebooks/**.ipynb"]
+exclude_patterns = [".*", "ops/tests", "**/.*", "build", "data/raw", "data/cache"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.linkcode", "numpydoc"]
 
 nitpicky = True
@@ -83,6 +83,8 @@ docs/site/api/index
 :glob:
 :caption: Documents
 docs/*
+ops/README
+ops/docs/*
 ops/docs/live/*
 ```
 """,

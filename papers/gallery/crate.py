@@ -23,7 +23,7 @@ import astraea
 from astraea.traces.named import FETCHED
 from astraea.traces.sources import SOURCES
 from astraea.traces.synthetic import SYNTHETIC
-from papers import ROOT
+from papers import ROOT, notebooks
 from papers.gallery.captions import EVERY, OWN_WORKLOADS
 from papers.notebook_cells import code_of, read
 
@@ -108,7 +108,7 @@ def _figure(path: Path) -> str:
 
 
 def _notebook(crate: ROCrate, folder: Path, name: str) -> ContextEntity:
-    path = f"notebooks/{name}.ipynb"
+    path = notebooks()[name].relative_to(ROOT).as_posix()
     about = "The identifier is the SHA-256 of the code of its cells and all that it can reach, without comments."
     return _add(crate, f"#{path}", "SoftwareApplication", path, version=astraea.__version__, description=about,
                 identifier=f"sha256:{code_of(read(ROOT / path)).digest}", url=_url(folder, path))  # fmt: skip
@@ -140,7 +140,7 @@ def _trace(crate: ROCrate, folder: Path, trace: str) -> ContextEntity:
 
 def _changed() -> datetime:
     """Return when code or notebooks were last changed, by their author; today where there is no repository."""
-    asked = ["git", "-C", str(ROOT), "log", "-1", "--format=%aI", "--", "astraea", "papers", "notebooks"]
+    asked = ["git", "-C", str(ROOT), "log", "-1", "--format=%aI", "--", "astraea", "ops", "papers", "notebooks"]
     try:
         told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):

@@ -19,6 +19,7 @@ from astraea.core.wording import listed
 from astraea.traces.named import FETCHED
 from astraea.traces.sources import SOURCES
 from astraea.traces.synthetic import SYNTHETIC
+from papers import ROOT, notebooks
 from papers.claims import frozen, resampling
 from papers.claims.evaluate import evaluate
 from papers.claims.filled import findings
@@ -225,14 +226,14 @@ def _linked(text: str, made: Made, figures: Mapping[str, list[Shown]]) -> str:
     """Make links of the figures and notebooks that findings and notes name."""
     there = [(key, f.entry.id) for key, some in figures.items() for f in some if f.is_there]
     place = {id: f"{key}.md#{id}" for key, id in reversed(there)}  # real traces come last
-    notebooks = {e.notebook[:2]: e.notebook for e in EVERY if e.notebook}
+    numbered = {e.notebook[:2]: notebooks()[e.notebook].relative_to(ROOT) for e in EVERY if e.notebook}
 
     def figure(match: re.Match[str]) -> str:
         id = match[1]
         return f"figure [`{id}`]({place[id]})" if id in place else match[0]
 
     def notebook(match: re.Match[str]) -> str:
-        name = notebooks.get(match[1])
-        return f"notebook [{match[1]}]({made.path_to(f'notebooks/{name}.ipynb')})" if name else match[0]
+        path = numbered.get(match[1])
+        return f"notebook [{match[1]}]({made.path_to(path.as_posix())})" if path else match[0]
 
     return re.sub(r"\bnotebook (\d\d)\b", notebook, re.sub(r"\bfigure `([\w-]+)`", figure, text))

@@ -16,7 +16,7 @@ import pandas as pd
 
 from astraea.core.errors import InputError
 from astraea.traces.synthetic import SYNTHETIC
-from papers import ROOT
+from papers import ROOT, notebooks
 from papers.claims.checks import STATEMENTS
 from papers.claims.filled import NotMade, fill
 from papers.gallery.captions import FURTHER, PAGE, TRACES, Entry, is_real
@@ -237,13 +237,13 @@ def _origin(made: Made, figure: Shown, real: bool) -> list[str]:
         command += f" ({time} at `SCALE=small`)"
     many = "one run of each" if real else entry.seeds or repetitions(figure.tables)
     scale = f"scale `{made.scale}`{f', {many}' if many else ''}"
-    place = made.path_to(f"notebooks/{notebook}.ipynb")
+    place = made.path_to(notebooks()[notebook].relative_to(ROOT).as_posix())
     return [f"*Made by* notebook [{notebook}]({place}); {code}; {command}; {scale}.", ""]
 
 
 @cache
 def _time(notebook: str) -> str:
     """Return the time that a notebook says it takes to run, or nothing."""
-    path = ROOT / "notebooks" / f"{notebook}.ipynb"
-    found = re.search(r"\*\*Time\*\* .*? to read, ([\w ]+?) to run", path.read_text(encoding="utf-8"))
+    text = notebooks()[notebook].read_text(encoding="utf-8")
+    found = re.search(r"\*\*Time\*\* .*? to read, ([\w ]+?) to run", text)
     return found[1] if found else ""

@@ -31,6 +31,7 @@ from astraea.plots.files import further_forms
 from astraea.traces.named import workload_path
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT
+from papers import notebooks as all_notebooks
 from papers.gallery.crate import write_crate
 from papers.gallery.pages import write_gallery
 from papers.notebook_cells import code_of, read
@@ -121,7 +122,7 @@ def make_figures(
 
 def code(root: Path) -> str:
     """Return the digest of the code that decides these figures: the cells of the notebooks, and what they can reach."""
-    cells = (read(root / "notebooks" / f"{name}.ipynb") for name in SHOWN)
+    cells = (read(all_notebooks(root)[name]) for name in SHOWN)
     return sha256(" ".join(code_of(found).digest for found in cells).encode()).hexdigest()
 
 
@@ -136,12 +137,12 @@ def write_record(path: Path, root: Path, trace: str, files: Mapping[str, str]) -
 
 def _tasks(root: Path, trace: str | None, scale: str, only: str | None, shown: bool) -> Iterator[Task]:
     """Find what is to be run, in order."""
-    paths = sorted((root / "notebooks").glob("[0-9]*.ipynb"))
-    chosen = [p for p in paths if only is None or p.stem.startswith(only.removesuffix(".ipynb"))]
+    paths = all_notebooks(root)
+    chosen = [p for name, p in paths.items() if only is None or name.startswith(only.removesuffix(".ipynb"))]
     if not chosen:
-        known = ", ".join(p.stem for p in paths) or "none"
+        known = ", ".join(paths) or "none"
         raise InputError(
-            f"there is no notebook {only or ''} in {root / 'notebooks'}; there are: {known}".replace("  ", " ")
+            f"there is no notebook {only or ''} in {root}; there are: {known}".replace("  ", " ")
         )
     label = scale if trace is None else f"{scale}-{_slug(trace)}"
     build = root / "build" / label

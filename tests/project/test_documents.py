@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 from packaging.requirements import Requirement
-from places import ROOT
+from places import OPS, ROOT
 
 from astraea.cli.main import app
 from astraea.traces.readers import FORMATS
@@ -19,7 +19,7 @@ from papers.running.reproduce import major_claims
 
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
-    for path in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("ops/docs/live/*.md")))
+    for path in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(OPS.glob("docs/**/*.md")))
 }
 TEXT = "\n".join(PAGES.values())
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", TEXT, re.S)

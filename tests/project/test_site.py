@@ -50,7 +50,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_has_every_page_and_no_broken_link(site: Path) -> None:
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
     sources = [ROOT / "README.md", ROOT / "index", ROOT / "docs" / "site" / "replay" / "index.html"]
-    for pattern in ("docs/*.md", "ops/docs/live/*.md", "figures/*.md", "notebooks/**/[!.]*.ipynb"):
+    for pattern in ("docs/*.md", "ops/docs/**/*.md", "figures/*.md", "**/notebooks/**/[!.]*.ipynb"):
         sources += ROOT.glob(pattern)
     assert {(site / path.relative_to(ROOT)).with_suffix(".html") for path in sources} <= pages.keys()
     wrong = []
@@ -81,9 +81,9 @@ def test_every_slider_moves_and_no_script_fails(
     name: str, width: int, is_dark: bool, site: Path, tmp_path: Path
 ) -> None:
     moved: list[bool] = []
-    stored = [path.read_text(encoding="utf-8") for path in ROOT.glob("notebooks/**/[!.]*.ipynb")]
+    stored = [path.read_text(encoding="utf-8") for path in ROOT.glob("**/notebooks/**/[!.]*.ipynb")]
     with browsing(name, tmp_path, width=width, is_dark=is_dark) as browser:
-        for page in (site / "index.html", *sorted(site.glob("notebooks/**/*.html"))):
+        for page in (site / "index.html", *sorted(site.glob("**/notebooks/**/*.html"))):
             browser.open(page.as_uri())
             moved += browser.value(MOVED)
             assert browser.value("document.documentElement.scrollWidth <= innerWidth"), page.name

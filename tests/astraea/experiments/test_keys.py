@@ -25,6 +25,7 @@ from astraea.experiments import cache, keys
 from astraea.experiments.grid import run_grid
 from astraea.experiments.parallel import computing
 from astraea.experiments.run import Call, Run, Work
+from papers import notebooks as all_notebooks
 from papers.market.study.example import worked_example
 from papers.notebook_cells import read
 from papers.running import figures, notebooks
@@ -119,7 +120,7 @@ def told(functions: list[str]) -> dict[str, str]:
         module, _, function = name.rpartition(".")
         found[name] = keys.code(getattr(importlib.import_module(module), function))
     found["made"] = figures.code(root)
-    for path in sorted((root / "notebooks").glob("*.ipynb")):
+    for path in all_notebooks(root).values():
         found[path.name] = notebooks.digest(read(path), {}, [], root)
     return found
 
@@ -160,7 +161,7 @@ def test_a_comment_in_every_file_moves_no_key(work: dict[str, Work], tmp_path: P
             path.write_text(f"# a comment\n{path.read_text()}\n\n# another\n")
     functions = [name for name in work if name not in all_policies()]
     expected = told(functions)
-    assert len(expected) == len(all_policies()) + len(functions) + 1 + len([*(ROOT / "notebooks").glob("*.ipynb")])
+    assert len(expected) == len(all_policies()) + len(functions) + 1 + len(all_notebooks())
     places = [tmp_path, tmp_path / "tests" / "helpers", (tmp_path / here).parent]
     env = {"PYTHONDONTWRITEBYTECODE": "1", "NUMBA_DISABLE_JIT": "1"}
     done = processes.run(sys.executable, "-c", TELL, *places, *functions, env=env, cwd=tmp_path)

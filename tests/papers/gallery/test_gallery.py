@@ -19,6 +19,7 @@ from places import ROOT
 
 from astraea.plots.files import DPI
 from astraea.plots.style import panels
+from papers import notebooks
 from papers.claims.evaluate import MARKS, WORDS, evaluate, read_claims
 from papers.gallery import headline
 from papers.gallery.captions import ENTRIES, EVERY, FURTHER, TRACES
@@ -269,7 +270,7 @@ def test_the_first_page_is_short_and_names_all_others() -> None:
 
 def test_the_notebook_of_a_figure_saves_it() -> None:
     sources = {}
-    for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"):
+    for path in notebooks().values():
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         sources[path.stem] = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
     files = {path.stem.partition("_")[0] for path in FIGURES.glob("*_*.csv")}
