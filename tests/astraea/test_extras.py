@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
 from places import ROOT
 from processes import run
 from tiny_trace import OWN, TINY, command
@@ -19,7 +20,9 @@ BESIDE = ("highspy", "ipykernel", "IPython", "jupyter_client", "papermill", "PIL
 """Modules of a checkout alone."""
 
 WITHOUT = f"""
-import sys
+import importlib.metadata, sys
+
+importlib.metadata.entry_points = lambda **_: ()
 
 class Missing:
     def find_spec(self, name, path=None, target=None):
@@ -29,16 +32,12 @@ class Missing:
 sys.meta_path.insert(0, Missing())
 """
 
-SERVICE = "import astraea_ops.checkpoint, astraea_ops.live.coordinator, astraea_ops.live.status, astraea_ops.cli.live"
-
-
 SWEEP = """
 import astraea
 runs = [astraea.Run(astraea.synthesize("venus").head(50), astraea.Cluster(10), "fifo")]
 assert len(astraea.run_grid(runs, cache="cache", progress=False)) == 1
 """
 
-START = ["audit", str(ROOT / "ops/tests/data/slurm/short_jobs.txt"), "--nodes=4", "--would-start=gpus=1,account=vision"]
 
 
 def without(code: str, *arguments: str, folder: Path) -> str:
@@ -51,15 +50,13 @@ def test_the_core_needs_no_extra(tmp_path: Path) -> None:
     simulate, sweep = (command(Path("jobs.csv"), name=name) for name in ("simulate", "sweep"))
     commands = f"""
 from astraea.cli.main import main
-for arguments in ({simulate}, {sweep}, {START}, ["data", "list"]):
+for arguments in ({simulate}, {sweep}, ["data", "list"]):
     assert main(arguments) == 0
-main(["audit", "--help"])
 """
-    without(OWN + SWEEP + SERVICE + commands, folder=tmp_path)
+    without(OWN + SWEEP + commands, folder=tmp_path)
 
 
 LACKING = (
-    ("audit", ["audit", "venus", "--nodes", "9", "--out", "page"]),
     ("learn", [*command(Path("jobs.csv")), "--policy", "allox", "--estimator", "noisy", "--estimate-error", "1"]),
     ("learn", ["leaderboard", "jobs.csv", "--cache", "c"]),
     ("data", ["data", "fetch", "philly-vcs"]),
@@ -87,5 +84,17 @@ def test_who_lacks_an_extra_is_told_which(tmp_path: Path) -> None:
         expected = f"is not installed; install it with: pip install 'astraea[{extra}]'"
         assert code == 2 and "Traceback" not in said
         assert last.startswith("astraea: ") and last.endswith(expected)
-    assert len(told) == 5
+    assert len(told) == 4
     assert sorted(path.name for path in tmp_path.iterdir()) == ["jobs.csv"]
+
+
+@pytest.mark.parametrize("arguments", [
+    ["audit", "jobs.csv"], ["live", "--dry-run"], ["wait", "gpus=1"],
+    ["simulate", "venus", "--policy", "kai"], ["describe", "jobs.csv", "--format", "slurm"],
+])  # fmt: skip
+def test_a_part_of_the_other_package_says_what_to_install(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "jobs.csv").write_text(TINY)
+    code = WITHOUT + "from astraea.cli.main import main\nsys.exit(main(sys.argv[1:]))"
+    done = run(sys.executable, "-c", code, *arguments, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, check=False)
+    assert done.returncode == 2 and done.stderr.startswith("astraea: ")
+    assert "is part of the package astraea-ops, which is not installed; install it with: pip install ./ops" in done.stderr

@@ -35,12 +35,19 @@ NO_NETWORK = ("dns error", "error sending request", "Connection refused", "Netwo
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The wheel and the source distribution that a release builds of the checkout."""
+    """The wheel and the source distribution of the package that a release builds of the checkout."""
     return RELEASE.build(ROOT, tmp_path_factory.mktemp("built"))
 
 
-def test_what_is_built_passes_its_checks_and_is_typed(built: tuple[Path, Path]) -> None:
+@pytest.fixture(scope="module")
+def ops(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The same of the package for one's own cluster."""
+    return RELEASE.build(ROOT, tmp_path_factory.mktemp("ops"), "astraea_ops")
+
+
+def test_what_is_built_passes_its_checks_and_is_typed(built: tuple[Path, Path], ops: tuple[Path, Path]) -> None:
     assert RELEASE.check(*built, astraea.__version__, ROOT) == []
+    assert RELEASE.check(*ops, astraea.__version__, ROOT) == []
     (said,) = RELEASE.check(*built, "9.9", ROOT)
     assert "expected 9.9" in said
     with zipfile.ZipFile(built[0]) as wheel:
@@ -68,14 +75,14 @@ def test_a_checkout_that_is_not_ready_is_refused(tmp_path: Path) -> None:
     assert "CITATION.cff names another version" in RELEASE.problems(tmp_path, "0.1.0")[1]
 
 
-def environment(tmp_path: Path, version: str, wanted: str) -> Path:
+def environment(tmp_path: Path, version: str, *wanted: str) -> Path:
     """Install something into an empty environment; return the folder of its commands, or skip without a network."""
     uv = Path(sys.executable).with_name("uv")
     if not uv.is_file():
         pytest.skip("no uv, which makes the environments, beside this Python")
     folder = tmp_path / "venv"
     run(uv, "venv", "--no-config", "--python", python(version), folder)
-    install = (uv, "pip", "install", "--quiet", "--python", folder / "bin" / "python", wanted)
+    install = (uv, "pip", "install", "--quiet", "--python", folder / "bin" / "python", *wanted)
     done = run(*install, cwd=tmp_path, env={"PYTHONPATH": "", "VIRTUAL_ENV": ""}, check=False)
     if any(words in done.stderr for words in NO_NETWORK):
         pytest.skip(f"nothing can be downloaded here: {done.stderr.splitlines()[0]}")
@@ -89,17 +96,11 @@ def alone(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("kind", ["wheel", "sdist", "audit"])
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
 def test_it_works_where_nothing_else_is(version: str, kind: str, built: tuple[Path, Path], tmp_path: Path) -> None:
     """The first steps of an administrator, from an empty folder, with the newest versions that the bounds allow."""
     wheel, sdist = built
-    if kind == "audit":  # needs its extra and nothing else
-        bin = environment(tmp_path, version, f"astraea[audit] @ {wheel.as_uri()}")
-        log = OPS / "tests" / "data" / "slurm" / "short_jobs.txt"
-        run(bin / "astraea", "audit", log, "--nodes", "4", "--out", "page", cwd=tmp_path, env=alone(tmp_path))
-        assert (tmp_path / "page" / "index.html").is_file()
-        return
     bin = environment(tmp_path, version, str(wheel if kind == "wheel" else sdist))
     sizes = (path.stat().st_size for path in bin.parent.rglob("*") if path.is_file() and path.suffix != ".pyc")
     assert sum(sizes) < 450e6  # without extras and compiled bytecode [B]
@@ -115,12 +116,23 @@ def test_it_works_where_nothing_else_is(version: str, kind: str, built: tuple[Pa
     (tmp_path / "own.py").write_text(OWN)
     run(bin / "python", tmp_path / "own.py", cwd=folder, env=env)
     assert "average JCT" in run(bin / "astraea", "simulate", "venus", "--nodes", "100", cwd=folder, env=env).stdout
-    pretend(tmp_path / "slurm", [queue_entry(7, account="vision", gpus=8)])
-    (tmp_path / "live.toml").write_text(LIVE)
-    path = f"{tmp_path / 'slurm'}{os.pathsep}{os.environ['PATH']}"
-    dry_run = ("live", "--config", tmp_path / "live.toml", "--dry-run")
-    assert "release job 7" in run(bin / "astraea", *dry_run, cwd=folder, env=env | {"PATH": path}).stdout
     (tmp_path / "jobs.csv").write_text(TINY)
     summary = run(bin / "astraea", *command(tmp_path / "jobs.csv", "--json"), cwd=folder, env=env).stdout
     assert json.loads(summary)["jobs"] == 2  # that fit the cluster
     assert os.listdir(folder) == []
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("version", ["3.11", "3.13"])
+def test_your_own_cluster_works_where_nothing_else_is(
+    version: str, built: tuple[Path, Path], ops: tuple[Path, Path], tmp_path: Path
+) -> None:
+    bin, env = environment(tmp_path, version, f"astraea @ {built[0].as_uri()}", str(ops[0])), alone(tmp_path)
+    log = OPS / "tests" / "data" / "slurm" / "short_jobs.txt"
+    run(bin / "astraea", "audit", log, "--nodes", "4", "--out", "page", cwd=tmp_path, env=env)
+    assert (tmp_path / "page" / "index.html").is_file()
+    pretend(tmp_path / "slurm", [queue_entry(7, account="vision", gpus=8)])
+    (tmp_path / "live.toml").write_text(LIVE)
+    path = f"{tmp_path / 'slurm'}{os.pathsep}{os.environ['PATH']}"
+    dry_run = ("live", "--config", tmp_path / "live.toml", "--dry-run")
+    assert "release job 7" in run(bin / "astraea", *dry_run, cwd=tmp_path, env=env | {"PATH": path}).stdout

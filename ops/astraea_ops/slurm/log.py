@@ -241,5 +241,5 @@ def _begins(text: str) -> bool:
     return text[0] == "{" or is_first_line(text.split("\n", 1)[0].rstrip("\r"))
 
 
-FORMAT: Final = Format(_begins, read_slurm, TENANTS)
+FORMAT: Final = Format(_begins, read_slurm, tuple(TENANTS))
 """The format ``slurm`` of `astraea.read_trace`."""
