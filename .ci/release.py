@@ -1,4 +1,4 @@
-"""Build wheel and source distribution of both packages, check them, and say what a maintainer does next: `make release`."""
+"""Build both packages, check what was built, and say what a maintainer does next: `make release`."""
 
 from __future__ import annotations
 
