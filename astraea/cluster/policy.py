@@ -197,13 +197,13 @@ def all_candidates(s: View) -> I:
 @inlined
 def renewals(s: View) -> I:
     """Return candidates that ask for renewal, in order of submission, including those granted in this round."""
-    return s.expired[: s.clock[0].n_expired]
+    return s.expired[: s.n_expired]
 
 
 @inlined
 def running(s: View) -> I:
     """Return jobs under a running lease, in order of launch, including those revoked in this round."""
-    return s.running[: s.clock[0].n_running]
+    return s.running[: s.n_running]
 
 
 @inlined
@@ -215,33 +215,33 @@ def is_open(s: View, j: int) -> bool:
 @inlined
 def fits(s: View, j: int) -> bool:
     """Return whether the gang of job `j` is no larger than the number of free GPUs."""
-    return s.job[j].demand <= s.clock[0].free
+    return s.job[j].demand <= s.free
 
 
 @inlined
 def grant(s: View, j: int) -> None:
     """Give job `j` a lease and its whole gang; the engine refuses an answer that breaks a rule."""
-    if s.clock[0].n_granted < len(s.granted):
-        s.granted[s.clock[0].n_granted] = j
-        s.clock[0].n_granted += 1
+    if s.n_granted < len(s.granted):
+        s.granted[s.n_granted] = j
+        s.n_granted += 1
     if not 0 <= j < len(s.job):
         return
     s.job[j].decided = True
     s.open_gangs[s.job[j].demand] -= 1
-    s.clock[0].free -= s.job[j].demand
+    s.free -= s.job[j].demand
     s.tenant[s.job[j].tenant].granted += s.job[j].demand
 
 
 @inlined
 def revoke(s: View, j: int) -> None:
     """Take the GPUs of job `j`, which is under a running lease, now; its work since its last checkpoint is lost."""
-    if s.clock[0].n_revoked < len(s.revoked):
-        s.revoked[s.clock[0].n_revoked] = j
-        s.clock[0].n_revoked += 1
+    if s.n_revoked < len(s.revoked):
+        s.revoked[s.n_revoked] = j
+        s.n_revoked += 1
     if not 0 <= j < len(s.job):
         return
     s.job[j].decided = True
-    s.clock[0].free += s.job[j].demand
+    s.free += s.job[j].demand
     s.tenant[s.job[j].tenant].revoked += s.job[j].demand
 
 
@@ -254,10 +254,10 @@ def spare_checkpoints(s: View, j: int) -> None:
 @inlined
 def place_on(s: View, j: int, node: int, gpus: int) -> None:
     """Put GPUs of job `j`, the last granted, on a node; a gang without such choices is placed by the engine."""
-    if s.clock[0].n_choices < len(s.choices):
-        choice = s.choices[s.clock[0].n_choices]
+    if s.n_choices < len(s.choices):
+        choice = s.choices[s.n_choices]
         choice.job, choice.node, choice.gpus = j, node, gpus
-        s.clock[0].n_choices += 1
+        s.n_choices += 1
 
 
 @inlined
@@ -277,13 +277,13 @@ def rho_job(s: View, j: int) -> float:
     """Return long-term GPU-time fairness of a candidate since its submission, [Ye2022] Eq. 15; 0 before it has run."""
     if s.job[j].attained_service == 0:
         return 0.0
-    return s.job[j].attained_service / job_fair(s, j, s.clock[0].now)
+    return s.job[j].attained_service / job_fair(s, j, s.now)
 
 
 @inlined
 def attained_by_tenant(s: View, t: int, since: float) -> float:
     """Return GPU-time that tenant `t` attained from the whole hour `since` until now [GPU-s], [Ye2022] Eq. 11."""
-    return tenant_alloc(s, t, s.clock[0].now) - s.timeline[int(since / HOUR), t].attained
+    return tenant_alloc(s, t, s.now) - s.timeline[int(since / HOUR), t].attained
 
 
 @inlined

@@ -94,10 +94,10 @@ def simulated(
             view, private = grown(view, private)
     seconds = time.perf_counter() - began
     if outcome == loop.BROKEN:
-        code, j = int(private.engine[0].violation), int(private.engine[0].violator)
+        code, j = int(private.violation), int(private.violator)
         job = f"job {runnable.job_id[j]!r}" if 0 <= j < len(runnable) else f"index {j}"
         what = decisions.BROKEN[code].format(job=job, others=int(view.region[-1].length) - 1)
-        raise PolicyError(f"policy {policy.name}, at {view.clock[0].now:g} s: {what}")
+        raise PolicyError(f"policy {policy.name}, at {view.now:g} s: {what}")
 
     log = grant_log(runnable, private) if keep_log else (None, None)
     jobs = job_table(runnable, view, private)

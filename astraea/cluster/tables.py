@@ -95,7 +95,7 @@ def timeline_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
 
 def grant_log(trace: Trace, x: Private) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Make `Result.grants` and `Result.placements`."""
-    n, m = int(x.engine[0].n_log), int(x.engine[0].n_place)
+    n, m = int(x.n_log), int(x.n_place)
     j = x.log.job[:n]
     grants = pd.DataFrame(
         {

@@ -7,6 +7,7 @@ of everything that the module can reach (`astraea.core.source`).
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -16,17 +17,29 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numba
 from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    lower_setattr_generic,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
 from numba.misc.appdirs import AppDirs
 
 from astraea.core import source
 from astraea.core.units import DAY
+
+T = TypeVar("T")
 
 MONTH: Final = 30 * DAY
 """Machine code that no process has asked for in this time is removed [s]."""
@@ -87,15 +100,26 @@ def inlined(function: Callable[..., Any]) -> Any:
     return compiled(function, inline=True)
 
 
-class Borrowed(types.Type):  # type: ignore[misc]
-    """Type of a pointer to a (nested) tuple of arrays, which compiled functions pass on instead of the tuple."""
+class Reference(types.Type):  # type: ignore[misc]
+    """Type of a state in compiled functions: a pointer to its (nested) tuple of arrays."""
 
     def __init__(self, state: Any) -> None:
         self.state = state
-        super().__init__(name=f"Borrowed({state})")
+        digest = hashlib.sha256(str(state).encode()).hexdigest()[:8]  # the types of all arrays would make symbols long
+        super().__init__(name=f"{type(self).__name__}({state.instance_class.__name__}_{digest})")
+
+    @property
+    def scalars(self) -> Any:
+        """Type of the only record of its first array (see `with_scalars`); None if that has no records."""
+        return getattr(self.state.types[0], "dtype", None)
 
 
-@register_model(Borrowed)
+class Handed(Reference):
+    """Type of a state that Python hands over. To take one apart, in every function, would take too long to compile."""
+
+
+@register_model(Reference)
+@register_model(Handed)
 class _Model(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, manager.lookup(kind.state).get_value_type().as_pointer())
@@ -103,17 +127,22 @@ class _Model(models.PrimitiveModel):  # type: ignore[misc]
 
 @infer_getattr
 class _Fields(AttributeTemplate):  # type: ignore[misc]
-    key = Borrowed
+    key = Reference
 
     def generic_resolve(self, kind: Any, name: str) -> Any:
-        if name not in kind.state.fields:
-            return None  # numba then reports it, with the line
-        field = kind.state.types[kind.state.fields.index(name)]
-        return Borrowed(field) if isinstance(field, types.BaseTuple) else field
+        if name in kind.state.fields:
+            field = kind.state.types[kind.state.fields.index(name)]
+            return Reference(field) if isinstance(field, types.BaseTuple) else field
+        if name in getattr(kind.scalars, "fields", ()):
+            return kind.scalars.typeof(name)
+        return None  # numba then reports it, with the line
 
 
-@lower_getattr_generic(Borrowed)
-def _field(context: Any, builder: Any, kind: Any, place: Any, name: str) -> Any:
+@lower_getattr_generic(Reference)
+def _get(context: Any, builder: Any, kind: Any, place: Any, name: str) -> Any:
+    if name not in kind.state.fields:
+        record = _scalars(context, builder, kind, place)
+        return context.get_getattr(kind.scalars, name)(context, builder, kind.scalars, record, name)
     position = kind.state.fields.index(name)
     field, there = kind.state.types[position], cgutils.gep_inbounds(builder, place, 0, position)
     if isinstance(field, types.BaseTuple):
@@ -123,13 +152,66 @@ def _field(context: Any, builder: Any, kind: Any, place: Any, name: str) -> Any:
     return array._getvalue()
 
 
+@lower_setattr_generic(Reference)
+def _set(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> Any:
+    (kind, value), (place, new) = signature.args, arguments
+    into = signature.replace(args=(kind.scalars, value))
+    return context.get_setattr(name, into)(builder, (_scalars(context, builder, kind, place), new))
+
+
+def _scalars(context: Any, builder: Any, kind: Any, place: Any) -> Any:
+    """Return the pointer to the record of the first array."""
+    first = cgutils.gep_inbounds(builder, place, 0, 0)
+    return context.make_array(kind.state.types[0])(context, builder, ref=first).data
+
+
+@unbox(Handed)
+def _unbox(kind: Any, value: Any, c: Any) -> Any:
+    native = c.unbox(kind.state, value)
+
+    def release() -> None:
+        c.context.nrt.decref(c.builder, kind.state, native.value)
+
+    return NativeValue(cgutils.alloca_once_value(c.builder, native.value), native.is_error, release)
+
+
+def by_reference(state: type[T]) -> type[T]:
+    """Decorate a NamedTuple of arrays: compiled functions take it as a pointer, with the same fields.
+
+    numba passes a tuple field by field and counts references to every array in it. For a state of some twenty arrays
+    this takes longer, to run and to compile, than the work of a short function. If its first array is one record, the
+    fields of the record are attributes that can be set; in Python, the class has to say so.
+    """
+
+    @typeof_impl.register(state)
+    def kind(value: Any, context: Any) -> Any:
+        return Handed(types.BaseTuple.from_types([typeof_impl(field, context) for field in value], state))
+
+    return state
+
+
 def _borrowed(context: Any, state: Any) -> Any:
-    return Borrowed(state)(state), lambda _, builder, __, values: cgutils.alloca_once_value(builder, values[0])
+    if isinstance(state, Reference):
+        return Reference(state.state)(state), lambda _, builder, __, values: values[0]
+    return Reference(state)(state), lambda _, builder, __, values: cgutils.alloca_once_value(builder, values[0])
 
 
 borrowed = (lambda state: state) if numba.config.DISABLE_JIT else intrinsic(_borrowed)
-"""In a compiled function: the state to pass to the functions that it calls; it has the same fields.
+"""In a compiled function that Python calls: the state to pass to the functions that it calls; it has the same fields.
 
 numba passes a tuple field by field and counts references to every array in it. For a state of some twenty arrays this
 takes longer, to run and to compile, than the work of a short function.
 """
+
+
+def with_scalars(state: type[T]) -> type[T]:
+    """Decorate a NamedTuple of arrays whose first is one record: compiled functions read and set its fields, too.
+
+    They are attributes of the state, as in ``s.now = 0.0``. The class has to make them so in Python.
+    """
+
+    @typeof_impl.register(state)
+    def kind(value: Any, context: Any) -> Any:
+        return Handed(types.BaseTuple.from_types([typeof_impl(field, context) for field in value], state))
+
+    return state

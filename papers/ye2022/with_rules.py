@@ -89,9 +89,9 @@ def rho_tenant(s: View, p: Parameters, t: int) -> float:
     """Return GPU-time attained over GPU-time owed since a whole hour, grants of this round in full (Eq. 12, 16)."""
     begin = 0.0
     if p.tenant_window > 0:
-        begin = np.floor(max(0.0, s.clock[0].now - p.tenant_window) / HOUR) * HOUR
+        begin = np.floor(max(0.0, s.now - p.tenant_window) / HOUR) * HOUR
     attained = attained_by_tenant(s, t, begin) + s.tenant[t].granted * p.lease_term
-    return level(attained / (s.tenant[t].quota * (s.clock[0].now - begin + p.lease_term)))
+    return level(attained / (s.tenant[t].quota * (s.now - begin + p.lease_term)))
 
 
 @inlined
@@ -110,7 +110,7 @@ def select_job(s: View, p: Parameters, t: int) -> int:
 def reward_job(s: View, p: Parameters, j: int) -> float:
     """Return -rho; jobs that have waited long go first, in order of submission, then new ones."""
     waits = p.starvation > 0 and s.job[j].status == PENDING
-    if waits and s.clock[0].now - s.job[j].waiting_since >= p.starvation:
+    if waits and s.now - s.job[j].waiting_since >= p.starvation:
         return STARVING
     return NEW if s.job[j].leases == 0 else level(-rho_job(s, j))
 
@@ -127,4 +127,4 @@ def makes_room(s: View, p: Parameters, j: int) -> bool:
 def is_early(s: View, p: Parameters, j: int, k: int) -> bool:
     """Return whether job `k` of the tenant of job `j` was renewed less than `early_lease` ago."""
     renewed = s.job[k].tenant == s.job[j].tenant and s.job[k].streak > 1
-    return renewed and s.clock[0].now - s.job[k].lease_start < p.early_lease
+    return renewed and s.now - s.job[k].lease_start < p.early_lease

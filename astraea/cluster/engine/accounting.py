@@ -29,8 +29,8 @@ def tenant_decayed(s: View, t: int, time: float) -> float:
 
     NaN without a decay.
     """
-    faded = -np.expm1(-s.clock[0].decay * (time - s.tenant[t].attained_until))  # part of held(t) / decay reached so far
-    return s.tenant[t].decayed * (1 - faded) + s.tenant[t].held * faded / s.clock[0].decay
+    faded = -np.expm1(-s.decay * (time - s.tenant[t].attained_until))  # part of held(t) / decay reached so far
+    return s.tenant[t].decayed * (1 - faded) + s.tenant[t].held * faded / s.decay
 
 
 @inlined
@@ -50,7 +50,7 @@ def job_fair(s: View, j: int, time: float) -> float:
 @inlined
 def contention_integral(s: View, time: float) -> float:
     """Integral of the number of active jobs over [0, time] [job-s]."""
-    return s.clock[0].contention + s.clock[0].active_jobs * (time - s.clock[0].contention_until)
+    return s.contention + s.active_jobs * (time - s.contention_until)
 
 
 @inlined
@@ -58,14 +58,14 @@ def average_contention(s: View, j: int, time: float) -> float:
     """Return the average number of active jobs since job `j` was submitted; the current number if just submitted."""
     life = time - s.job[j].submit_time
     if life <= 0:
-        return s.clock[0].active_jobs
+        return s.active_jobs
     return (contention_integral(s, time) - s.job[j].contention_at_submit) / life
 
 
 @inlined
 def change_held(s: View, t: int, gpus: int, time: float) -> None:
     """Let tenant `t` hold `gpus` more (or fewer) from `time` on."""
-    if s.clock[0].decay > 0:
+    if s.decay > 0:
         s.tenant[t].decayed = tenant_decayed(s, t, time)
     s.tenant[t].attained = tenant_alloc(s, t, time)
     s.tenant[t].attained_until = time
@@ -76,9 +76,9 @@ def change_held(s: View, t: int, gpus: int, time: float) -> None:
 def change_active(s: View, j: int, sign: int, time: float) -> None:
     """Make job `j` active (+1) or inactive (-1) at `time`, and update the shares of its tenant's jobs."""
     t = s.job[j].tenant
-    s.clock[0].contention = contention_integral(s, time)
-    s.clock[0].contention_until = time
-    s.clock[0].active_jobs += sign
+    s.contention = contention_integral(s, time)
+    s.contention_until = time
+    s.active_jobs += sign
 
     s.tenant[t].fair = tenant_fair(s, t, time)
     elapsed = time - s.tenant[t].fair_until
@@ -101,8 +101,8 @@ def change_active(s: View, j: int, sign: int, time: float) -> None:
 @inlined
 def record_hours(s: View, time: float) -> None:
     """Write the timeline up to `time`; nothing has changed since the last event."""
-    while s.clock[0].n_hours * HOUR <= time:
-        h = s.clock[0].n_hours
+    while s.n_hours * HOUR <= time:
+        h = s.n_hours
         at = h * HOUR
         for t in range(len(s.tenant)):
             s.timeline[h, t].attained = tenant_alloc(s, t, at)
@@ -114,4 +114,4 @@ def record_hours(s: View, time: float) -> None:
             j = s.queue[q]
             if s.job[j].status == PENDING:
                 s.timeline[h, s.job[j].tenant].waiting += s.job[j].demand
-        s.clock[0].n_hours += 1
+        s.n_hours += 1

@@ -29,7 +29,7 @@ BROKEN: Final = {
 @inlined
 def broken(x: Private, rule: int, j: int) -> bool:
     """Record which rule was broken with which job; return False."""
-    x.engine[0].violation, x.engine[0].violator = rule, j
+    x.violation, x.violator = rule, j
     return False
 
 
@@ -37,24 +37,24 @@ def broken(x: Private, rule: int, j: int) -> bool:
 def are_valid(s: View, x: Private) -> bool:
     """Check the policy's choices: real candidates, each once, within the free GPUs."""
     gpus = placement.free_gpus(s)
-    for k in range(s.clock[0].n_revoked):
+    for k in range(s.n_revoked):
         j = s.revoked[k]
         if not 0 <= j < len(s.job) or s.job[j].status != RUNNING:
             return broken(x, NOT_RUNNING, j)
         s.job[j].decided = False
-    for k in range(s.clock[0].n_revoked):
+    for k in range(s.n_revoked):
         if s.job[s.revoked[k]].decided:
             return broken(x, NOT_RUNNING, s.revoked[k])
         if x.job[s.revoked[k]].unsaved:
             return broken(x, UNSAVED, s.revoked[k])
         s.job[s.revoked[k]].decided = True
         gpus += s.job[s.revoked[k]].demand
-    if s.clock[0].n_granted > s.clock[0].gpus:
-        return broken(x, OVER_CAPACITY, s.granted[s.clock[0].gpus])
-    for k in range(s.clock[0].n_granted):
+    if s.n_granted > s.gpus:
+        return broken(x, OVER_CAPACITY, s.granted[s.gpus])
+    for k in range(s.n_granted):
         if 0 <= s.granted[k] < len(s.job):
             s.job[s.granted[k]].decided = False
-    for k in range(s.clock[0].n_granted):
+    for k in range(s.n_granted):
         j = s.granted[k]
         if not 0 <= j < len(s.job):
             return broken(x, NOT_A_JOB, j)
@@ -66,7 +66,7 @@ def are_valid(s: View, x: Private) -> bool:
             return broken(x, OVER_CAPACITY, j)
         gpus -= s.job[j].demand
         s.job[j].decided = True
-    for k in range(s.clock[0].n_expired):
+    for k in range(s.n_expired):
         if x.job[s.expired[k]].unsaved and not s.job[s.expired[k]].decided:
             return broken(x, UNSAVED, s.expired[k])
     return True
@@ -78,22 +78,22 @@ def apply(s: View, x: Private) -> bool:
 
     Return false if the nodes that the policy chose cannot be given.
     """
-    time = s.clock[0].now
-    for k in range(s.clock[0].n_revoked):
+    time = s.now
+    for k in range(s.n_revoked):
         s.job[s.revoked[k]].decided = False
         revoke_lease(s, x, s.revoked[k], time)
-    for k in range(s.clock[0].n_expired):
+    for k in range(s.n_expired):
         j = s.expired[k]
         if not s.job[j].decided:
             stop(s, x, j, time)
     choice, n_started = 0, 0
-    for k in range(s.clock[0].n_granted):
+    for k in range(s.n_granted):
         j = s.granted[k]
         s.job[j].decided = False
         s.open_gangs[s.job[j].demand] += 1
         if s.job[j].status == EXPIRED:
             start_lease(s, x, j, time)
-        elif choice < s.clock[0].n_choices and s.choices[choice].job == j:
+        elif choice < s.n_choices and s.choices[choice].job == j:
             choice = place_as_chosen(s, j, choice)
             if choice < 0:
                 return broken(x, MISPLACED, j)
@@ -103,22 +103,22 @@ def apply(s: View, x: Private) -> bool:
         if s.job[j].status == RUNNING:
             put(x.started, n_started, j)
             n_started += 1
-        elif x.engine[0].restricted:  # not a candidate for the rest of this round
+        elif x.restricted:  # not a candidate for the rest of this round
             put(x.started, n_started, j)
-            put(x.refused, x.engine[0].n_refused, j)
+            put(x.refused, x.n_refused, j)
             n_started += 1
-            x.engine[0].n_refused += 1
+            x.n_refused += 1
     dequeue(s, x.started, n_started)
-    if choice < s.clock[0].n_choices:
+    if choice < s.n_choices:
         return broken(x, MISPLACED, s.choices[choice].job)
-    s.clock[0].n_expired = 0
-    s.clock[0].n_granted = 0
-    s.clock[0].n_revoked = 0
-    s.clock[0].n_choices = 0
+    s.n_expired = 0
+    s.n_granted = 0
+    s.n_revoked = 0
+    s.n_choices = 0
     for t in range(len(s.tenant)):
         s.tenant[t].granted = 0
         s.tenant[t].revoked = 0
-    s.clock[0].free = placement.free_gpus(s)
+    s.free = placement.free_gpus(s)
     return True
 
 
@@ -126,7 +126,7 @@ def apply(s: View, x: Private) -> bool:
 def place_as_chosen(s: View, j: int, choice: int) -> int:
     """Give job `j` the nodes that the policy chose from `choices[choice]` on; return the next choice, or -1."""
     left = s.job[j].demand
-    while left > 0 and choice < s.clock[0].n_choices and s.choices[choice].job == j:
+    while left > 0 and choice < s.n_choices and s.choices[choice].job == j:
         node, gpus = s.choices[choice].node, s.choices[choice].gpus
         if not 0 <= node < len(s.node_free) or not 0 < gpus <= min(left, s.node_free[node]):
             return -1

@@ -25,7 +25,7 @@ def walk(view: View, private: Private, events: npt.NDArray[np.void]) -> None:
     for e in range(len(events)):
         time, kind, j = events[e].time, events[e].kind, events[e].job
         accounting.record_hours(s, time)
-        s.clock[0].now = time
+        s.now = time
         if kind == ARRIVES:
             leases.arrive(s, x, j, time)
         elif kind == STARTS:

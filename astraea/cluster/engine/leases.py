@@ -16,7 +16,7 @@ def arrive(s: View, x: Private, j: int, time: float) -> None:
     accounting.change_active(s, j, 1, time)
     c = s.job[j].fair_class
     s.job[j].fair_at_submit = s.share[c].fair
-    s.job[j].contention_at_submit = s.clock[0].contention
+    s.job[j].contention_at_submit = s.contention
     s.job[j].status = PENDING
     s.job[j].waiting_since = time
     expect(s, j)
@@ -26,16 +26,16 @@ def arrive(s: View, x: Private, j: int, time: float) -> None:
 @inlined
 def end_of_leases(s: View, x: Private) -> float:
     """Return the end of leases that are granted in this round [s]."""
-    term, now = x.engine[0].lease_rounds, x.engine[0].round_number
+    term, now = x.lease_rounds, x.round_number
     if term == 0:
         return np.inf
-    return (now + term - (now % term if x.engine[0].synchronous else 0)) * s.clock[0].interval
+    return (now + term - (now % term if x.synchronous else 0)) * s.interval
 
 
 @inlined
 def finish_time(s: View, x: Private, j: int) -> float:
     """Return the time at which job `j` ends if its lease lasts long enough [s]."""
-    restart = x.engine[0].restart if x.job[j].cold else 0.0
+    restart = x.restart if x.job[j].cold else 0.0
     return s.job[j].lease_start + restart + (x.job[j].duration - s.job[j].progress) / x.job[j].speed
 
 
@@ -47,7 +47,7 @@ def charge(s: View, x: Private, j: int, end: float, time: float) -> None:
     s.job[j].executed += held
     accounting.change_held(s, s.job[j].tenant, -s.job[j].demand, time)
     stop_to_run(s, j)
-    if x.engine[0].keep_log:
+    if x.keep_log:
         x.log[x.job[j].log_of].end = time
 
 
@@ -57,7 +57,7 @@ def complete(s: View, x: Private, j: int, time: float) -> None:
     end = min(time, finish_time(s, x, j))  # earlier than now if it was overlooked
     charge(s, x, j, end, time)
     if x.job[j].cold:
-        x.job[j].overhead += x.engine[0].restart
+        x.job[j].overhead += x.restart
     s.job[j].progress = x.job[j].duration
     depart(s, x, j, end, time)
     placement.give_back(s, j)
@@ -71,7 +71,7 @@ def depart(s: View, x: Private, j: int, end: float, time: float) -> None:
     x.job[j].contention_mean = accounting.average_contention(s, j, time)
     accounting.change_active(s, j, -1, time)
     s.job[j].status = DONE
-    x.engine[0].n_done += 1
+    x.n_done += 1
 
 
 @inlined
@@ -82,21 +82,21 @@ def end_lease(s: View, x: Private, j: int, time: float) -> None:
     """
     charge(s, x, j, time, time)
     x.job[j].unsaved = s.job[j].spared
-    spared = x.job[j].unsaved or x.engine[0].synchronous
-    overhead = (0.0 if spared else x.engine[0].checkpoint) + (x.engine[0].restart if x.job[j].cold else 0.0)
+    spared = x.job[j].unsaved or x.synchronous
+    overhead = (0.0 if spared else x.checkpoint) + (x.restart if x.job[j].cold else 0.0)
     x.job[j].overhead += overhead
     s.job[j].progress += (time - s.job[j].lease_start - overhead) * x.job[j].speed
     expect(s, j)
     s.job[j].status = EXPIRED
-    put(s.expired, s.clock[0].n_expired, j)
-    s.clock[0].n_expired += 1
+    put(s.expired, s.n_expired, j)
+    s.n_expired += 1
 
 
 @inlined
 def stop(s: View, x: Private, j: int, time: float) -> None:
     """Preempt job `j`, whose lease has ended and is not renewed."""
-    if x.engine[0].synchronous:
-        overhead = min(x.engine[0].checkpoint, time - s.job[j].lease_start)  # earlier saves are not lost
+    if x.synchronous:
+        overhead = min(x.checkpoint, time - s.job[j].lease_start)  # earlier saves are not lost
         x.job[j].overhead += overhead
         s.job[j].progress -= overhead * x.job[j].speed
         expect(s, j)
@@ -122,17 +122,17 @@ def start_lease(s: View, x: Private, j: int, time: float) -> None:
         x.job[j].first_start = time
     if not renewal:
         x.job[j].speed = x.job[j].sensitivity if placement.count_nodes(s, j) > s.rules.nodes[j] else 1.0
-    if x.engine[0].keep_log:
+    if x.keep_log:
         write_log(s, x, j, time, 2 if renewal else int(s.job[j].leases > 0))
     s.job[j].leases += 1
     s.job[j].streak += 1
     s.job[j].lease_start = time
-    s.job[j].launch = s.clock[0].n_launched
-    s.clock[0].n_launched += 1
-    s.job[j].lease_end = s.clock[0].lease_end
+    s.job[j].launch = s.n_launched
+    s.n_launched += 1
+    s.job[j].lease_end = s.lease_end
     s.job[j].status = RUNNING
-    s.running[s.clock[0].n_running] = j
-    s.clock[0].n_running += 1
+    s.running[s.n_running] = j
+    s.n_running += 1
     accounting.change_held(s, s.job[j].tenant, s.job[j].demand, time)
     push_event(x, j, min(finish_time(s, x, j), s.job[j].lease_end))
 
@@ -140,16 +140,16 @@ def start_lease(s: View, x: Private, j: int, time: float) -> None:
 @inlined
 def write_log(s: View, x: Private, j: int, time: float, kind: int) -> None:
     """Write one line per lease, with nodes only if they are new."""
-    line = x.engine[0].n_log
+    line = x.n_log
     x.log[line].time, x.log[line].job, x.log[line].kind = time, j, kind
     x.log[line].nodes = placement.count_nodes(s, j)
     x.job[j].log_of = line
-    x.engine[0].n_log += 1
+    x.n_log += 1
     piece = s.job[j].first_piece if kind < 2 else -1
     while piece >= 0:
-        row = x.place_log[x.engine[0].n_place]
+        row = x.place_log[x.n_place]
         row[0], row[1], row[2] = line, s.piece[piece].node, s.piece[piece].gpus
-        x.engine[0].n_place += 1
+        x.n_place += 1
         piece = s.piece[piece].next
 
 

@@ -19,12 +19,12 @@ from numba import types
 
 from astraea.cluster.engine import accounting, decisions, leases, placement, queues
 from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, WHILE_ONE_WAITS, Private, View
-from astraea.core.compilation import Borrowed, borrowed, inlined
+from astraea.core.compilation import Reference, borrowed, inlined
 
 # return values of `run`
 FINISHED: Final = 0
 FULL: Final = 1  # the timeline or a log is full: call again with more room
-BROKEN: Final = 2  # the policy broke a rule: see `Private.engine[0].violation`
+BROKEN: Final = 2  # the policy broke a rule: see `Private.violation`
 PAUSED: Final = 3  # `AT_ONCE` rounds are done: call again; in between Python can handle an interrupt
 
 AT_ONCE: Final = 100_000
@@ -39,30 +39,28 @@ def run(view: View, private: Private, select: Any) -> int:
     """Simulate until every job is done; FINISHED, PAUSED or FULL (call again), or BROKEN."""
     s, x = borrowed(view), borrowed(private)
     for _ in range(AT_ONCE):
-        if x.engine[0].n_done == len(s.job):
+        if x.n_done == len(s.job):
             return FINISHED
         number = next_round(s, x)
-        round_time = number * s.clock[0].interval
-        if s.clock[0].n_hours + (round_time - s.clock[0].now) / 3600.0 + 2 > len(s.timeline) or log_is_full(s, x):
+        round_time = number * s.interval
+        if s.n_hours + (round_time - s.now) / 3600.0 + 2 > len(s.timeline) or log_is_full(s, x):
             return FULL
-        x.engine[0].round_number = number
+        x.round_number = number
         advance(s, x, round_time)
-        s.clock[0].lease_end = leases.end_of_leases(s, x)
-        if s.region[len(s.tenant)].length > 0 or x.engine[0].revisit == EVERY_ROUND:
-            s.clock[0].free = placement.free_gpus(s)
+        s.lease_end = leases.end_of_leases(s, x)
+        if s.region[len(s.tenant)].length > 0 or x.revisit == EVERY_ROUND:
+            s.free = placement.free_gpus(s)
             while True:
-                refused = x.engine[0].n_refused
+                refused = x.n_refused
                 select(s)
-                something = (
-                    s.clock[0].n_granted + s.clock[0].n_revoked + s.clock[0].n_expired + s.clock[0].n_choices > 0
-                )
+                something = s.n_granted + s.n_revoked + s.n_expired + s.n_choices > 0
                 if something and not (decisions.are_valid(s, x) and decisions.apply(s, x)):
                     return BROKEN
-                if x.engine[0].n_refused == refused or s.region[len(s.tenant)].length == 0:
+                if x.n_refused == refused or s.region[len(s.tenant)].length == 0:
                     break  # else choose again: jobs that do not fit on their nodes hold nothing back
-            if x.engine[0].n_refused > 0:
-                queues.enqueue(s, x.refused, x.engine[0].n_refused)
-                x.engine[0].n_refused = 0
+            if x.n_refused > 0:
+                queues.enqueue(s, x.refused, x.n_refused)
+                x.n_refused = 0
             if is_stuck(s, x):
                 return BROKEN
     return PAUSED
@@ -75,24 +73,24 @@ def next_round(s: View, x: Private) -> int:
     Without an event the last round's decision remains, unless the policy's order changes with time and a job that moved
     could be granted.
     """
-    began = x.engine[0].round_number > 0 or x.engine[0].next_arrival > 0
+    began = x.round_number > 0 or x.next_arrival > 0
     if began and looks_again(s, x):
-        return x.engine[0].round_number + 1
+        return x.round_number + 1
     time = np.inf
-    if x.engine[0].next_arrival < len(s.job):
-        time = s.job[x.engine[0].next_arrival].submit_time
-    if x.engine[0].heap_size > 0:
+    if x.next_arrival < len(s.job):
+        time = s.job[x.next_arrival].submit_time
+    if x.heap_size > 0:
         time = min(time, x.heap[0].time)
     if time == np.inf:  # all jobs wait and none runs
-        return x.engine[0].round_number + 1
-    number = round_at(time, s.clock[0].interval)
-    return max(number, x.engine[0].round_number + 1) if began else number
+        return x.round_number + 1
+    number = round_at(time, s.interval)
+    return max(number, x.round_number + 1) if began else number
 
 
 @inlined
 def looks_again(s: View, x: Private) -> bool:
     """Return whether the policy may decide otherwise at the next round although nothing happens."""
-    revisit, waits = x.engine[0].revisit, s.region[len(s.tenant)].length > 0
+    revisit, waits = x.revisit, s.region[len(s.tenant)].length > 0
     if revisit == EVERY_ROUND or (revisit == WHILE_ONE_WAITS and waits):
         return True
     return revisit == WHILE_ONE_FITS and queues.some_job_fits(s)
@@ -112,20 +110,20 @@ def round_at(time: float, interval: float) -> int:
 @inlined
 def log_is_full(s: View, x: Private) -> bool:
     """Return whether one more round could overflow the logs."""
-    m = s.clock[0].gpus
-    return x.engine[0].keep_log and (x.engine[0].n_log + m > len(x.log) or x.engine[0].n_place + m > len(x.place_log))
+    m = s.gpus
+    return x.keep_log and (x.n_log + m > len(x.log) or x.n_place + m > len(x.place_log))
 
 
 @inlined
 def advance(s: View, x: Private, round_time: float) -> None:
     """Process everything that happens up to `round_time`, in order of time."""
-    if x.engine[0].list_removal_flaw:
+    if x.list_removal_flaw:
         hold_back_neighbours(s, x, round_time)
     while True:
         arrival, event = np.inf, np.inf
-        if x.engine[0].next_arrival < len(s.job):
-            arrival = s.job[x.engine[0].next_arrival].submit_time
-        if x.engine[0].heap_size > 0:
+        if x.next_arrival < len(s.job):
+            arrival = s.job[x.next_arrival].submit_time
+        if x.heap_size > 0:
             event = x.heap[0].time
         time = min(arrival, event)
         if time > round_time:
@@ -140,11 +138,11 @@ def advance(s: View, x: Private, round_time: float) -> None:
             else:
                 leases.end_lease(s, x, j, time)
         else:
-            leases.arrive(s, x, x.engine[0].next_arrival, time)
-            x.engine[0].next_arrival += 1
+            leases.arrive(s, x, x.next_arrival, time)
+            x.next_arrival += 1
     accounting.record_hours(s, round_time)
-    s.clock[0].now = round_time
-    queues.enqueue(s, s.expired, s.clock[0].n_expired)
+    s.now = round_time
+    queues.enqueue(s, s.expired, s.n_expired)
 
 
 @inlined
@@ -154,11 +152,11 @@ def hold_back_neighbours(s: View, x: Private, round_time: float) -> None:
     That simulator walks the running jobs in order of launch and removes those that end a lease or complete by this
     round. It skips the job behind a removed one, which keeps its GPUs and its lease until the next round.
     """
-    if x.engine[0].heap_size == 0 or x.heap[0].time > round_time:
+    if x.heap_size == 0 or x.heap[0].time > round_time:
         return
-    last_round, late = (x.engine[0].round_number + np.array([-1, 1])) * s.clock[0].interval
+    last_round, late = (x.round_number + np.array([-1, 1])) * s.interval
     is_behind = False
-    for j in s.running[: s.clock[0].n_running]:
+    for j in s.running[: s.n_running]:
         time = x.heap[x.job[j].heap_position].time
         if time <= last_round:  # it had no work left when it got its lease
             queues.move_event(x, j, round_time)
@@ -173,11 +171,11 @@ def hold_back_neighbours(s: View, x: Private, round_time: float) -> None:
 @inlined
 def is_stuck(s: View, x: Private) -> bool:
     """Return whether the policy leaves all jobs waiting in an idle cluster, apparently forever."""
-    if x.engine[0].heap_size > 0 or x.engine[0].next_arrival < len(s.job):
-        x.engine[0].idle_rounds = 0
+    if x.heap_size > 0 or x.next_arrival < len(s.job):
+        x.idle_rounds = 0
         return False
-    x.engine[0].idle_rounds += 1
-    if x.engine[0].idle_rounds <= PATIENCE:
+    x.idle_rounds += 1
+    if x.idle_rounds <= PATIENCE:
         return False
     first_submitted = s.queue[s.region[len(s.tenant)].start]
     return not decisions.broken(x, decisions.STUCK, first_submitted)
@@ -193,7 +191,7 @@ def compiled_for(
     if numba.config.DISABLE_JIT:
         return entry, select
     view, private = numba.typeof(s), numba.typeof(x)
-    select_signature = types.void(Borrowed(view))
+    select_signature = types.void(Reference(view.state))
     signature = returns(view, private, *between, types.FunctionType(select_signature))
     if signature.args not in entry.overloads:
         entry.compile(signature)

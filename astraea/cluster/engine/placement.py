@@ -31,14 +31,14 @@ STRICT, SPREAD, RANDOM = range(1, 4)
 @inlined
 def place(s: View, x: Private, j: int, gpus: int) -> bool:
     """Give job `j` its gang; return false if it has to wait."""
-    kind = x.engine[0].placement
-    if x.engine[0].restricted:
+    kind = x.placement
+    if x.restricted:
         return place_within(s, x, j, gpus)
     if kind == SPREAD or kind == RANDOM:
         for _ in range(gpus):
             take(s, j, int(np.argmax(s.node_free)) if kind == SPREAD else drawn(x, s.node_free), 1)
         return True
-    per_node = s.clock[0].gpus_per_node
+    per_node = s.gpus_per_node
     whole, rest = gpus // per_node, gpus % per_node
     empty = 0
     for node in range(len(s.node_free)):
@@ -76,7 +76,7 @@ def place(s: View, x: Private, j: int, gpus: int) -> bool:
 @inlined
 def place_within(s: View, x: Private, j: int, gpus: int) -> bool:
     """Give job `j` its gang on the nodes that it may use; return false if it has to wait."""
-    free, kind = s.node_free * s.rules.allowed[s.rules.kind[j]], x.engine[0].placement
+    free, kind = s.node_free * s.rules.allowed[s.rules.kind[j]], x.placement
     if free.sum() < gpus:
         return False
     parts, left, spans = np.zeros(len(free), np.int64), gpus, 0
@@ -105,7 +105,7 @@ def place_within(s: View, x: Private, j: int, gpus: int) -> bool:
 def free_gpus(s: View) -> int:
     """Return the GPUs under no running lease: those that no job holds, and those of jobs that ask for renewal."""
     gpus = s.node_free.sum()
-    for k in range(s.clock[0].n_expired):
+    for k in range(s.n_expired):
         gpus += s.job[s.expired[k]].demand
     return gpus
 
@@ -145,8 +145,8 @@ def take(s: View, j: int, node: int, gpus: int) -> None:
             s.piece[piece].gpus += gpus
             return
         piece = s.piece[piece].next
-    piece = s.clock[0].free_piece
-    s.clock[0].free_piece = s.piece[piece].next
+    piece = s.free_piece
+    s.free_piece = s.piece[piece].next
     s.piece[piece].node = node
     s.piece[piece].gpus = gpus
     s.piece[piece].next = s.job[j].first_piece
@@ -160,8 +160,8 @@ def give_back(s: View, j: int) -> None:
     while piece >= 0:
         s.node_free[s.piece[piece].node] += s.piece[piece].gpus
         following = s.piece[piece].next
-        s.piece[piece].next = s.clock[0].free_piece
-        s.clock[0].free_piece = piece
+        s.piece[piece].next = s.free_piece
+        s.free_piece = piece
         piece = following
     s.job[j].first_piece = -1
 

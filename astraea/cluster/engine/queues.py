@@ -66,7 +66,7 @@ def some_job_fits(s: View) -> bool:
     """Return whether any candidate that is not yet granted has a gang no larger than the free GPUs."""
     if s.region[len(s.tenant)].length == 0:
         return False
-    for gpus in range(1, s.clock[0].free + 1):
+    for gpus in range(1, s.free + 1):
         if s.open_gangs[gpus] > 0:
             return True
     return False
@@ -91,14 +91,14 @@ def insert_one(s: View, region: int, j: int) -> None:
 @inlined
 def stop_to_run(s: View, j: int) -> None:
     """Remove job `j` from the jobs under a running lease."""
-    running = s.running[: s.clock[0].n_running]
+    running = s.running[: s.n_running]
     place = 0
     while running[place] != j:
         place += 1
     behind = running[place:]
     for k in range(len(behind) - 1):
         behind[k] = behind[k + 1]
-    s.clock[0].n_running -= 1
+    s.n_running -= 1
 
 
 @inlined
@@ -119,7 +119,7 @@ def write_event(x: Private, position: int, time: float, j: int) -> None:
 @inlined
 def settle(x: Private, position: int, time: float, j: int) -> None:
     """Move an event to where it belongs, starting from the hole at `position`."""
-    size = x.engine[0].heap_size
+    size = x.heap_size
     while position > 0 and is_before(x, time, j, (position - 1) // 2):
         parent = (position - 1) // 2
         write_event(x, position, x.heap[parent].time, x.heap[parent].job)
@@ -138,8 +138,8 @@ def settle(x: Private, position: int, time: float, j: int) -> None:
 @inlined
 def push_event(x: Private, j: int, time: float) -> None:
     """Set the next event of job `j`, at `time`."""
-    x.engine[0].heap_size += 1
-    settle(x, x.engine[0].heap_size - 1, time, j)
+    x.heap_size += 1
+    settle(x, x.heap_size - 1, time, j)
 
 
 @inlined
@@ -151,7 +151,7 @@ def move_event(x: Private, j: int, time: float) -> None:
 @inlined
 def remove_event(x: Private, j: int) -> None:
     """Remove the next event of job `j`."""
-    x.engine[0].heap_size -= 1
-    hole, last = x.job[j].heap_position, x.heap[x.engine[0].heap_size]
-    if hole < x.engine[0].heap_size:
+    x.heap_size -= 1
+    hole, last = x.job[j].heap_position, x.heap[x.heap_size]
+    if hole < x.heap_size:
         settle(x, hole, last.time, last.job)

@@ -2,7 +2,7 @@
 
 A policy may read `View`; only the engine may read `Private`. Both are tuples of numpy record arrays, so the whole
 simulation is one compiled loop, and needs no Python object per job. In compiled and in plain Python,
-``s.job[j].demand`` is the demand of job `j`.
+``s.job[j].demand`` is the demand of job `j`, and ``s.now`` is the field `now` of the one record `View.clock`.
 
 Indices: `j` is a job in order of (submit_time, job_id), `t` a tenant in alphabetical order.
 """
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import records as r
 from astraea.cluster.rules import Rules, no_rules, nodes_of_gangs
-from astraea.core.compilation import inlined
+from astraea.core.compilation import inlined, with_scalars
 from astraea.core.units import HOUR
 from astraea.traces.tree import Tree, flat
 
@@ -35,10 +35,11 @@ F = npt.NDArray[np.float64]
 I = npt.NDArray[np.int64]  # noqa: E741
 
 
+@with_scalars
 class View(NamedTuple):
     """The part of the state that a policy may read, and the few arrays for its decisions."""
 
-    clock: r.Records  #: (1,) of `CLOCK`
+    clock: r.Records  #: (1,) of `CLOCK`, whose fields are attributes of the view
     parameters: F  #: the policy's parameters, in the order of its `Parameters`
     job: r.Records  #: (n,) of `JOB`
     tenant: r.Records  #: (T,) of `TENANT`
@@ -60,17 +61,30 @@ class View(NamedTuple):
     revoked: I  #: decisions: running jobs that lose their GPUs at this round
     choices: r.Records  #: (GPUs,) of `CHOICE`, decisions: nodes for jobs that the policy places itself
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.clock[0], name)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.clock[0], name, value)
+
+
+@with_scalars
 class Private(NamedTuple):
     """The part of the state that only the engine may read."""
 
-    engine: r.Records  #: (1,) of `ENGINE`
+    engine: r.Records  #: (1,) of `ENGINE`, whose fields are attributes, too
     job: r.Records  #: (n,) of `PRIVATE_JOB`
     started: I  #: jobs whose lease begins at this round, in job order
     refused: I  #: jobs that were granted in this round but did not fit on their nodes, in job order
     heap: r.Records  #: (GPUs,) of `EVENT`: the next event of each running job
     log: r.Records  #: one line of `LOG` per lease
     place_log: I  #: (lines, 3): line of the lease that began there, node, gpus
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine[0], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.engine[0], name, value)
 
 
 def quotas(trace: Trace, gpus: int) -> F:

@@ -94,8 +94,8 @@ def select_job(s: View, p: Parameters, t: int) -> int:
 @inlined
 def rho_tenant(s: View, p: Parameters, t: int) -> float:
     """Algorithm 1, lines 2, 14, 15: return GPU-time attained over GPU-time owed (Eq. 12 with Eq. 16)."""
-    attained = tenant_alloc(s, t, s.clock[0].now) + s.tenant[t].granted * p.lease_term
-    return level(attained / (s.tenant[t].quota * (s.clock[0].now + p.lease_term)))
+    attained = tenant_alloc(s, t, s.now) + s.tenant[t].granted * p.lease_term
+    return level(attained / (s.tenant[t].quota * (s.now + p.lease_term)))
 
 
 @inlined
@@ -106,6 +106,6 @@ def reward_job(s: View, p: Parameters, j: int) -> float:
     bonus = 0.0
     if p.renewal_bonus > 0 and s.job[j].status == EXPIRED:
         bonus += p.renewal_bonus * s.job[j].leases
-    if p.deadline_bonus > 0 and s.job[j].deadline >= s.clock[0].now:
+    if p.deadline_bonus > 0 and s.job[j].deadline >= s.now:
         bonus += p.deadline_bonus
     return level(bonus - rho_job(s, j))

@@ -94,8 +94,8 @@ def astraea_released(s: View) -> None:
             if in_use(s, t) >= quota[t] and s.tenant_memory[accounting.NEW, t] == 0:
                 continue  # no job fits, and none is new, for which leases would be revoked
             keys = np.empty(len(candidates(s, t)))
-            write_keys(s, p, keys, t, s.clock[0].gpus)
-            j = take_first(s, p, keys, t, s.clock[0].gpus)
+            write_keys(s, p, keys, t, s.gpus)
+            j = take_first(s, p, keys, t, s.gpus)
             while j != NO_JOB:
                 if s.job[j].leases == 0:
                     take_delay_jobs(s, p, t, j, quota[t])
@@ -103,7 +103,7 @@ def astraea_released(s: View) -> None:
                     break  # the tenant is done for this round
                 grant(s, j)
                 s.tenant_memory[accounting.NEW, t] -= s.job[j].leases == 0
-                j = take_first(s, p, keys, t, s.clock[0].gpus)
+                j = take_first(s, p, keys, t, s.gpus)
     accounting.close_round(s)
 
 
@@ -113,7 +113,7 @@ def write_keys(s: View, p: Parameters, keys: np.ndarray, t: int, most: int) -> N
     for k, j in enumerate(candidates(s, t)):
         if s.memory[accounting.DEMAND, j] > most:
             keys[k] = np.inf
-        elif s.clock[0].now >= s.memory[accounting.STARVES, j]:
+        elif s.now >= s.memory[accounting.STARVES, j]:
             keys[k] = s.job[j].submit_time - FIRST
         elif p.job_order == FAIRNESS:
             keys[k] = accounting.fairness(s, j)
@@ -154,7 +154,7 @@ def count_gpus(s: View, p: Parameters) -> np.ndarray:
     # keys of a tenant are written when it is picked, for the jobs that may still fit
     keys, has_keys = np.empty(len(all_candidates(s))), np.zeros(tenants, np.bool_)
     used, owed, served = s.tenant_memory[accounting.USED], np.zeros(tenants), np.ones(tenants)
-    hours = min(accounting.WINDOW, int(s.clock[0].now / HOUR))
+    hours = min(accounting.WINDOW, int(s.now / HOUR))
     quota, is_closed = np.empty(tenants), np.zeros(tenants, np.bool_)
     for t in range(tenants):
         quota[t] = in_use(s, t)
@@ -162,7 +162,7 @@ def count_gpus(s: View, p: Parameters) -> np.ndarray:
         if owed[t] > 0:
             served[t] = used[t] / owed[t]
         is_closed[t] = len(candidates(s, t)) == 0
-    free = s.clock[0].free
+    free = s.free
     while free > 0:
         t = least_served(s, quota, served, is_closed)
         if t == NO_TENANT:
@@ -224,7 +224,7 @@ def take_delay_jobs(s: View, p: Parameters, t: int, j: int, quota: float) -> Non
 @inlined
 def is_delay_job(s: View, p: Parameters, k: int) -> bool:
     """Return whether running job `k` has so little to lose that it may be preempted."""
-    executed = s.clock[0].now - s.job[k].lease_start
+    executed = s.now - s.job[k].lease_start
     if p.delay_threshold == 0 or not is_open(s, k):
         return False
     if s.job[k].progress > 0:

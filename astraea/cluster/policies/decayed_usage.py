@@ -46,5 +46,5 @@ def decayed_usage(s: View) -> None:
 @inlined
 def half_lives(s: View, p: Parameters, t: int) -> float:
     """Return the usage of tenant `t` per quota, leases granted in this round included."""
-    usage = tenant_decayed(s, t, s.clock[0].now) + s.tenant[t].granted * p.lease_term
+    usage = tenant_decayed(s, t, s.now) + s.tenant[t].granted * p.lease_term
     return level(usage / (s.tenant[t].quota * p.half_life))

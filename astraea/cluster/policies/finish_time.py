@@ -22,8 +22,8 @@ def finish_time_fairness(s: View) -> None:
     unfairness = np.empty(len(jobs))
     for k, j in enumerate(jobs):
         service = s.job[j].total_service
-        shared = s.clock[0].now - s.job[j].submit_time + service - s.job[j].progress
-        unfairness[k] = level(shared / (service * average_contention(s, j, s.clock[0].now)))
+        shared = s.now - s.job[j].submit_time + service - s.job[j].progress
+        unfairness[k] = level(shared / (service * average_contention(s, j, s.now)))
     for k in np.argsort(-unfairness, kind="mergesort"):  # stable: ties in order of submission
         if fits(s, jobs[k]):
             grant(s, jobs[k])

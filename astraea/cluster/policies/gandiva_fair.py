@@ -82,7 +82,7 @@ def gandiva_fair(s: View) -> None:
     p = unpack(Parameters, s.parameters)
     waiting = np.array([len(candidates(s, t)) for t in range(len(s.tenant))])
     tenant_pass = passes(s, p.lease_term)
-    part = (s.clock[0].lease_end - s.clock[0].now) / p.lease_term  # of a term, that leases of this round last
+    part = (s.lease_end - s.now) / p.lease_term  # of a term, that leases of this round last
     start_tenants(s, tenant_pass, waiting)
     start_jobs(s, p.lease_term)
     tenant_pass[waiting == 0] = np.inf

@@ -90,8 +90,8 @@ def hived(s: View) -> None:
             if s.job[j].status == PENDING and is_open(s, j) and fits(s, j):
                 s.memory[ROLE, j] = SPOT
                 grant(s, j)
-    s.tenant_memory[LEFT, 0] = len(running(s)) + s.clock[0].n_granted - s.clock[0].n_revoked
-    s.tenant_memory[WAITED, 0] = len(all_candidates(s)) - s.clock[0].n_granted
+    s.tenant_memory[LEFT, 0] = len(running(s)) + s.n_granted - s.n_revoked
+    s.tenant_memory[WAITED, 0] = len(all_candidates(s)) - s.n_granted
     for j in renewals(s):
         s.tenant_memory[WAITED, 0] -= is_open(s, j)  # an evicted job may start again in the next round
 
@@ -114,7 +114,7 @@ def may_start(s: View) -> bool:
 @inlined
 def start_guaranteed(s: View, cells: Cells, t: int) -> None:
     """Start every waiting job of tenant `t` that fits into its free cells, in order of submission."""
-    per_node, most = s.clock[0].gpus_per_node, cells.left[t]
+    per_node, most = s.gpus_per_node, cells.left[t]
     for j in candidates(s, t):
         if most == 0:
             break
@@ -158,7 +158,7 @@ def victim(s: View, node: int, wanting: int) -> int:
         for j in jobs:
             held = held_by(s, j)[node]
             if held > 0 and s.memory[ROLE, j] == SPOT and is_open(s, j):  # not lost in this round
-                lost = 0.0 if s.job[j].status == EXPIRED else s.clock[0].now - s.job[j].lease_start
+                lost = 0.0 if s.job[j].status == EXPIRED else s.now - s.job[j].lease_start
                 key = (float(max(0, wanting - held)), float(s.job[j].demand), lost, float(-j))
                 if key < best_key:
                     best, best_key = j, key
@@ -169,11 +169,11 @@ def victim(s: View, node: int, wanting: int) -> int:
 def lay_out(s: View) -> Cells:
     """Return the cells of all tenants, all of them free."""
     levels = 0
-    while 2**levels < s.clock[0].gpus_per_node:
+    while 2**levels < s.gpus_per_node:
         levels += 1
     cells = Cells(
         first=np.zeros((levels + 1, len(s.tenant)), np.int64),
-        taken=np.zeros(s.clock[0].gpus, np.bool_),
+        taken=np.zeros(s.gpus, np.bool_),
         left=s.tenant.whole_quota.copy(),
         idle=s.node_free.copy(),
     )
@@ -188,7 +188,7 @@ def lay_out(s: View) -> Cells:
 @inlined
 def owned(s: View, cells: Cells, t: int, level: int) -> int:
     """Return the GPUs of tenant `t` in its cell of 2**level GPUs; at the last level, in whole nodes."""
-    rest = s.tenant[t].whole_quota % s.clock[0].gpus_per_node
+    rest = s.tenant[t].whole_quota % s.gpus_per_node
     return rest & 2**level if level < len(cells.first) - 1 else s.tenant[t].whole_quota - rest
 
 
@@ -204,14 +204,14 @@ def cell_size(gpus: int, per_node: int) -> int:
 @inlined
 def rounded(s: View, j: int) -> int:
     """Return the GPUs in the cells that hold job `j`: whole nodes, and a cell for the rest."""
-    rest = s.job[j].demand % s.clock[0].gpus_per_node
-    return s.job[j].demand - rest + (cell_size(rest, s.clock[0].gpus_per_node) if rest > 0 else 0)
+    rest = s.job[j].demand % s.gpus_per_node
+    return s.job[j].demand - rest + (cell_size(rest, s.gpus_per_node) if rest > 0 else 0)
 
 
 @inlined
 def mark_job(s: View, cells: Cells, j: int, cell: int) -> None:
     """Mark the GPUs of job `j` as taken: whole nodes, and for the rest the cell that begins at GPU `cell`."""
-    per_node = s.clock[0].gpus_per_node
+    per_node = s.gpus_per_node
     rest = s.job[j].demand % per_node
     if rest > 0:
         cells.taken[cell : cell + cell_size(rest, per_node)] = True
@@ -230,7 +230,7 @@ def take_cells(s: View, cells: Cells, j: int) -> I:
 
     Empty, with nothing taken, if the job does not fit into the free cells; then no larger job fits either.
     """
-    per_node = s.clock[0].gpus_per_node
+    per_node = s.gpus_per_node
     firsts = np.empty(-(-s.job[j].demand // per_node), np.int64)
     for i in range(len(firsts)):
         gpus = min(s.job[j].demand - i * per_node, per_node)
@@ -250,7 +250,7 @@ def best_cell(s: View, cells: Cells, t: int, gpus: int) -> int:
 
     Ties go to the cell on whose node the fewest GPUs are missing, then to the first.
     """
-    per_node = s.clock[0].gpus_per_node
+    per_node = s.gpus_per_node
     size, best, best_key = cell_size(gpus, per_node), NO_CELL, np.inf
     for level in range(len(cells.first)):
         start = cells.first[level, t]

@@ -36,8 +36,8 @@ PER_TENANT: Final = BIN + WINDOW + 1
 @inlined
 def is_like_the_last(s: View) -> bool:
     """Return whether no job has come or ended since the last round, in the same hour: then it can be counted later."""
-    last = s.clock[0].now - s.clock[0].interval
-    return s.clock[0].contention_until <= last and int(last / HOUR) == int(s.clock[0].now / HOUR)
+    last = s.now - s.interval
+    return s.contention_until <= last and int(last / HOUR) == int(s.now / HOUR)
 
 
 @inlined
@@ -54,7 +54,7 @@ def open_round(s: View, asks_deserved: bool) -> None:
 @inlined
 def close_round(s: View) -> None:
     """Record what the next round must count of this one."""
-    for k in range(s.clock[0].n_granted):
+    for k in range(s.n_granted):
         s.memory[WAITING, s.granted[k]] = -1.0
     for t in range(len(s.tenant)):
         active = 0.0
@@ -67,9 +67,9 @@ def close_round(s: View) -> None:
 @inlined
 def count_used(s: View, rounds: int) -> None:
     """Add the GPU-time that each tenant has held since the last round to the bin of this hour."""
-    tick = s.clock[0].interval
+    tick = s.interval
     for k in range(rounds - 1, -1, -1):  # the last round of an hour may still be uncounted
-        time = s.clock[0].now - k * tick
+        time = s.now - k * tick
         hour = int(time / HOUR)
         this_bin = BIN + hour % (WINDOW + 1)
         is_new_hour = int((time - tick) / HOUR) < hour
@@ -83,7 +83,7 @@ def count_used(s: View, rounds: int) -> None:
 @inlined
 def count_deserved(s: View, rounds: int) -> None:
     """Add min(demand, share) to what each active job deserves; nothing at the round that first sees it."""
-    tick = s.clock[0].interval
+    tick = s.interval
     shares = np.empty(len(s.tenant))
     for t in range(len(s.tenant)):
         shares[t] = s.tenant[t].whole_quota / max(1.0, s.tenant_memory[ACTIVE, t])
@@ -109,7 +109,7 @@ def note_waiting(s: View) -> None:
     First come jobs whose lease has ended, in order of launch, then submitted jobs.
     """
     jobs = all_candidates(s)
-    launches, n = np.empty(s.clock[0].gpus, np.int64), 0
+    launches, n = np.empty(s.gpus, np.int64), 0
     for j in jobs:
         if s.memory[WAITING, j] < 0:
             launches[n] = s.job[j].launch
@@ -134,7 +134,7 @@ def begin_to_wait(s: View, j: int, place: float) -> None:
     s.memory[DEMAND, j] = s.job[j].demand
     s.memory[TENANT, j] = s.job[j].tenant
     s.memory[ATTAINED, j] = s.job[j].demand * s.job[j].progress
-    s.memory[STARVES, j] = s.clock[0].now + STARVATION
+    s.memory[STARVES, j] = s.now + STARVATION
 
 
 @inlined
@@ -149,10 +149,10 @@ def fairness(s: View, j: int) -> float:
 def note_unfairness(s: View) -> None:
     """Store, for each waiting job that does not starve, its life over that at its fair share, both to the job's end."""
     for j in all_candidates(s):
-        if s.clock[0].now >= s.memory[STARVES, j]:
+        if s.now >= s.memory[STARVES, j]:
             continue
         s.memory[UNFAIRNESS, j] = 1.0
         if s.memory[DESERVED, j] > 0:
-            life, executed = s.clock[0].now - s.job[j].submit_time, s.job[j].progress
+            life, executed = s.now - s.job[j].submit_time, s.job[j].progress
             at_its_share = executed * fairness(s, j) + (life - executed) + remaining_service(s, j)
             s.memory[UNFAIRNESS, j] = life / at_its_share

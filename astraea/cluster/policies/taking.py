@@ -15,7 +15,7 @@ from astraea.core.compilation import inlined
 @inlined
 def take_leases(s: View, p: Any, j: int, may_take: Callable[[View, Any, int, int], bool]) -> None:
     """Revoke leases that job `j` may take, the latest granted first, until it fits; none if all are too few."""
-    room = s.clock[0].free
+    room = s.free
     for k in running(s):
         if is_open(s, k) and may_take(s, p, j, k):
             room += s.job[k].demand

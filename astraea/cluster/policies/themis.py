@@ -75,8 +75,8 @@ def themis(s: View) -> None:
     jobs, rho_now, rho_later = worst_first(s, p)
     n = number_of_bidders(len(jobs), p.f)
     demand = s.job.demand[jobs[:n]]
-    kept = auction(demand, 1 / rho_now[:n], 1 / rho_later[:n], s.clock[0].free)
-    lot = lottery(jobs[:n], s.clock[0].now)
+    kept = auction(demand, 1 / rho_now[:n], 1 / rho_later[:n], s.free)
+    lot = lottery(jobs[:n], s.now)
     for k in range(n):
         if lot[k] < kept[k]:
             grant(s, jobs[k])
@@ -89,9 +89,9 @@ def worst_first(s: View, p: Parameters) -> tuple[I, F, F]:
     jobs = all_candidates(s)
     now, later = np.empty(len(jobs)), np.empty(len(jobs))
     for k, j in enumerate(jobs):
-        shared = s.clock[0].now - s.job[j].submit_time + remaining_service(s, j)
-        contention = average_contention(s, j, s.clock[0].now)
-        slower = contention if p.isolated == TIMES_N else max(1.0, s.job[j].demand / (s.clock[0].gpus / contention))
+        shared = s.now - s.job[j].submit_time + remaining_service(s, j)
+        contention = average_contention(s, j, s.now)
+        slower = contention if p.isolated == TIMES_N else max(1.0, s.job[j].demand / (s.gpus / contention))
         alone = s.job[j].total_service * slower
         now[k], later[k] = shared / alone, (shared + p.lease_term) / alone
     order = np.argsort(-level(now), kind="mergesort")  # stable: ties in order of submission
@@ -165,7 +165,7 @@ def give_leftovers(s: View, jobs: I) -> None:
             continue
         if s.job[j].status == EXPIRED and keeps_its_nodes(s, nodes, j):
             grant(s, j)
-        elif s.job[j].status != EXPIRED and is_consolidated(nodes, s.job[j].demand, s.clock[0].gpus_per_node):
+        elif s.job[j].status != EXPIRED and is_consolidated(nodes, s.job[j].demand, s.gpus_per_node):
             grant(s, j)
             take(nodes, s.job[j].demand)
     for j in jobs:
@@ -190,7 +190,7 @@ def free_nodes(s: View) -> I:
     for j in renewals(s):
         if is_open(s, j):
             nodes += held_by(s, j)
-    for j in s.granted[: s.clock[0].n_granted]:
+    for j in s.granted[: s.n_granted]:
         if s.job[j].status != EXPIRED:
             take(nodes, s.job[j].demand)
     return nodes

@@ -60,7 +60,7 @@ def tiresias_l(s: View) -> None:
     if p.promote > 0:
         for j in jobs:
             executed = s.job[j].executed - s.memory[EXECUTED, j]
-            has_waited = s.clock[0].now - s.job[j].waiting_since >= p.promote * executed
+            has_waited = s.now - s.job[j].waiting_since >= p.promote * executed
             if s.job[j].status == PENDING and executed > 0 and has_waited:
                 s.memory[SERVICE, j] = s.job[j].attained_service
                 s.memory[EXECUTED, j] = s.job[j].executed

@@ -68,7 +68,7 @@ class Accounts:
     @property
     def now(self) -> float:
         """Time of the last round [s]."""
-        return float(self.view.clock[0].now)
+        return float(self.view.now)
 
     def __contains__(self, id: object) -> bool:
         return id in self.place
@@ -133,47 +133,47 @@ class Accounts:
 
     def choose(self, aside: Sequence[str]) -> list[str]:
         """Let the policy choose anew, without pending jobs in `aside`; return the pending jobs that it granted."""
-        clock, memory = self.view.clock[0], (self.view.memory, self.view.tenant_memory)
-        if clock.n_granted == clock.n_revoked == 0:
+        view, memory = self.view, (self.view.memory, self.view.tenant_memory)
+        if view.n_granted == view.n_revoked == 0:
             self._noted = [numbers.copy() for numbers in memory]
         for numbers, before in zip(memory, self._noted, strict=True):
             numbers[:] = before
-        while clock.n_granted:
-            live.refuse(self.view, clock.n_granted - 1)
-        while clock.n_revoked:
-            live.keep(self.view, clock.n_revoked - 1)
+        while view.n_granted:
+            live.refuse(view, view.n_granted - 1)
+        while view.n_revoked:
+            live.keep(view, view.n_revoked - 1)
         excluded = np.array(sorted(self.place[id] for id in aside), np.int64)
-        call, select = live.compiled_for(self.policy.select, self.view, self.private)
-        good = call(self.view, self.private, excluded, select)
-        if not good or clock.n_choices:
-            code, j = int(self.private.engine[0].violation), int(self.private.engine[0].violator)
+        call, select = live.compiled_for(self.policy.select, view, self.private)
+        good = call(view, self.private, excluded, select)
+        if not good or view.n_choices:
+            code, j = int(self.private.violation), int(self.private.violator)
             job = f"job {self.admitted[j].id}" if 0 <= j < len(self.admitted) else f"index {j}"
             what = "chose nodes, but in a live cluster Slurm does that"
             if not good:
                 what = decisions.BROKEN[code].format(job=job, others=0)
             raise PolicyError(f"policy {self.policy.name}: {what}")
-        granted = self.view.granted[: clock.n_granted]
-        return [self.admitted[j].id for j in granted if self.view.job[j].status == PENDING]
+        granted = view.granted[: view.n_granted]
+        return [self.admitted[j].id for j in granted if view.job[j].status == PENDING]
 
     def leaving(self) -> tuple[list[str], list[str]]:
         """Return the jobs that lose their GPUs by this round's choices: at the end of a lease, and before it."""
-        clock = self.view.clock[0]
-        kept = set(self.view.granted[: clock.n_granted].tolist())
-        expired = [j for j in self.view.expired[: clock.n_expired].tolist() if j not in kept]
-        revoked = self.view.revoked[: clock.n_revoked]
+        view = self.view
+        kept = set(view.granted[: view.n_granted].tolist())
+        expired = [j for j in view.expired[: view.n_expired].tolist() if j not in kept]
+        revoked = view.revoked[: view.n_revoked]
         return [self.admitted[j].id for j in expired], [self.admitted[j].id for j in revoked]
 
     def refuse(self, id: str) -> None:
         """Undo a grant of this round."""
-        live.refuse(self.view, list(self.view.granted[: self.view.clock[0].n_granted]).index(self.place[id]))
+        live.refuse(self.view, list(self.view.granted[: self.view.n_granted]).index(self.place[id]))
 
     def keep(self, id: str) -> None:
         """Undo a revocation of this round."""
-        live.keep(self.view, list(self.view.revoked[: self.view.clock[0].n_revoked]).index(self.place[id]))
+        live.keep(self.view, list(self.view.revoked[: self.view.n_revoked]).index(self.place[id]))
 
     def carry_out(self) -> list[str]:
         """Give and take the chosen leases; return the jobs whose leases are renewed."""
-        granted = self.view.granted[: self.view.clock[0].n_granted]
+        granted = self.view.granted[: self.view.n_granted]
         renewed = [self.admitted[j].id for j in granted if self.view.job[j].status != PENDING]
         live.carry_out(self.view, self.private)
         return renewed
@@ -194,7 +194,7 @@ class Accounts:
 
     def correct(self, tenant: str, gpus: int, since: float, until: float, *, is_owed: bool = False) -> None:
         """Charge a tenant for GPUs in a past period [GPU, s]; with `is_owed`, that GPU-time was owed to it too."""
-        row, decay = self.view.tenant[self.trace.tenants.index(tenant)], self.view.clock[0].decay
+        row, decay = self.view.tenant[self.trace.tenants.index(tenant)], self.view.decay
         row.attained += gpus * (until - since)
         row.fair += is_owed * min(gpus, row.quota) * (until - since)
         if decay > 0:
@@ -208,7 +208,7 @@ class Accounts:
     def state(self) -> AccountsState:
         """Return all that is kept: everything except jobs that are done."""
         keep = np.flatnonzero(self.view.job.status != DONE)
-        hours = int(self.view.clock[0].n_hours)
+        hours = int(self.view.n_hours)
         first = max(0, hours - self.most_hours)
         return AccountsState(
             clock=self.view.clock.copy(),

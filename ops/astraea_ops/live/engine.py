@@ -27,11 +27,11 @@ def resume(view: View, private: Private) -> None:
         if s.job[j].status == PENDING:
             queues.enqueue_one(s, j)
         elif s.job[j].status == RUNNING:
-            s.running[s.clock[0].n_running] = j
-            s.clock[0].n_running += 1
+            s.running[s.n_running] = j
+            s.n_running += 1
             placement.take(s, j, 0, s.job[j].demand)
             queues.push_event(x, j, s.job[j].lease_end)
-    s.clock[0].free = placement.free_gpus(s)
+    s.free = placement.free_gpus(s)
 
 
 @inlined
@@ -41,13 +41,13 @@ def hear(view: View, private: Private, events: npt.NDArray[np.void], number: int
     for e in range(len(events)):
         time, kind, j = events[e].time, events[e].kind, events[e].job
         accounting.record_hours(s, time)
-        s.clock[0].now = time
+        s.now = time
         if kind == ARRIVES and s.job[j].status == NOT_YET:
             leases.arrive(s, x, j, time)
         elif kind == STARTS and s.job[j].status == PENDING:
             take_out(s, x, j)
             placement.take(s, j, 0, s.job[j].demand)
-            s.clock[0].lease_end = events[e].lease_end
+            s.lease_end = events[e].lease_end
             leases.start_lease(s, x, j, time)
         elif kind == STOPS and s.job[j].status == RUNNING:
             leases.revoke_lease(s, x, j, time)
@@ -57,16 +57,16 @@ def hear(view: View, private: Private, events: npt.NDArray[np.void], number: int
         elif kind == ENDS and s.job[j].status == PENDING:
             take_out(s, x, j)
             leases.depart(s, x, j, time, time)
-    now = number * s.clock[0].interval
+    now = number * s.interval
     accounting.record_hours(s, now)
-    s.clock[0].now = now
-    x.engine[0].round_number = number
-    while x.engine[0].heap_size > 0 and x.heap[0].time <= now:
+    s.now = now
+    x.round_number = number
+    while x.heap_size > 0 and x.heap[0].time <= now:
         j = x.heap[0].job
         queues.remove_event(x, j)
         leases.end_lease(s, x, j, now)  # including time beyond its lease, if this round is late
-    queues.enqueue(s, s.expired, s.clock[0].n_expired)
-    s.clock[0].lease_end = leases.end_of_leases(s, x)
+    queues.enqueue(s, s.expired, s.n_expired)
+    s.lease_end = leases.end_of_leases(s, x)
 
 
 @inlined
@@ -74,8 +74,8 @@ def choose(view: View, private: Private, aside: I, select: Any) -> bool:
     """Let the policy choose among all candidates except `aside` (in job order); return whether it kept the rules."""
     s, x = borrowed(view), borrowed(private)
     queues.dequeue(s, aside, len(aside))
-    if s.region[len(s.tenant)].length > 0 or x.engine[0].revisit == EVERY_ROUND:
-        s.clock[0].free = placement.free_gpus(s)
+    if s.region[len(s.tenant)].length > 0 or x.revisit == EVERY_ROUND:
+        s.free = placement.free_gpus(s)
         select(s)
     good = decisions.are_valid(s, x)
     queues.enqueue(s, aside, len(aside))
@@ -88,8 +88,8 @@ def refuse(s: View, k: int) -> None:
     s.job[j].decided = False
     s.open_gangs[s.job[j].demand] += 1
     s.tenant[s.job[j].tenant].granted -= s.job[j].demand
-    s.clock[0].n_granted -= 1
-    s.granted[k : s.clock[0].n_granted] = s.granted[k + 1 : s.clock[0].n_granted + 1]
+    s.n_granted -= 1
+    s.granted[k : s.n_granted] = s.granted[k + 1 : s.n_granted + 1]
 
 
 def keep(s: View, k: int) -> None:
@@ -97,8 +97,8 @@ def keep(s: View, k: int) -> None:
     j = s.revoked[k]
     s.job[j].decided = False
     s.tenant[s.job[j].tenant].revoked -= s.job[j].demand
-    s.clock[0].n_revoked -= 1
-    s.revoked[k : s.clock[0].n_revoked] = s.revoked[k + 1 : s.clock[0].n_revoked + 1]
+    s.n_revoked -= 1
+    s.revoked[k : s.n_revoked] = s.revoked[k + 1 : s.n_revoked + 1]
 
 
 @inlined
@@ -123,8 +123,8 @@ def next_round(view: View, private: Private) -> int:
     Until then, nothing happens except that leases end.
     """
     s, x = borrowed(view), borrowed(private)
-    x.engine[0].next_arrival = len(s.job)
-    if not loop.looks_again(s, x) and (x.engine[0].heap_size == 0 or x.heap[0].time == np.inf):
+    x.next_arrival = len(s.job)
+    if not loop.looks_again(s, x) and (x.heap_size == 0 or x.heap[0].time == np.inf):
         return 0
     return loop.next_round(s, x)
 

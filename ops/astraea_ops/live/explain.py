@@ -106,12 +106,11 @@ def explain(config: Config, job: str, now: float | None = None) -> Explanation:
     if tenant not in accounts.trace.tenants:
         raise InputError(f"job {printable(job)}: its tenant {printable(tenant)} is not in [weights] any more")
     row = accounts.view.tenant[accounts.trace.tenants.index(tenant)]
-    clock = accounts.view.clock[0]
     found = Explanation(
         job=job, tenant=tenant, gpus=gpus, state="ended", time=last, age=now - last,
         is_late=now - last > LATE * config.interval,
         since=leases[-1].over if leases and leases[-1].outcome == "ended" else None,
-        free=int(clock.free), cluster=accounts.gpus - accounts.withheld, policy=config.policy.name, kept="",
+        free=int(accounts.view.free), cluster=accounts.gpus - accounts.withheld, policy=config.policy.name, kept="",
         of_job=None,
         of_tenant=accounts.balance(tenant).in_hours, quota=float(row.quota), held=int(row.held),
         leases=tuple(leases), lease_end=None, lost=None, granted=None, ahead=(), renewals=0, comes=False,
@@ -127,7 +126,7 @@ def accounts_after(config: Config, state: State) -> Accounts:
     accounts = Accounts(config.policy, config.interval, int(clock.gpus), config.weights, saved)
     held = int(saved.job["demand"][saved.job["status"] == RUNNING].sum())
     accounts.withhold(int(clock.gpus) - held - int(clock.free))
-    accounts.view.clock[0].free = clock.free
+    accounts.view.free = clock.free
     return accounts
 
 
@@ -195,7 +194,7 @@ def rounds_ahead(
             longest = running[np.argmin(accounts.view.job.launch[running])]
             events = [Event(accounts.now, ENDS, accounts.admitted[longest].id)]
         accounts.hear(events, number)
-        if ended or accounts.view.clock[0].n_expired > 0:
+        if ended or accounts.view.n_expired > 0:
             for_now = []
         granted = accounts.choose(aside + for_now)
         expired, revoked = accounts.leaving()

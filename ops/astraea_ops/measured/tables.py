@@ -50,12 +50,12 @@ def on_slurms_nodes(policy: Policy) -> Policy:
 
     @COMPILED
     def select(s: View) -> None:
-        free, memory, tenant_memory = s.clock[0].free, s.memory.copy(), s.tenant_memory.copy()
+        free, memory, tenant_memory = s.free, s.memory.copy(), s.tenant_memory.copy()
         is_passed_over = np.zeros(len(s.job), np.bool_)
         select_jobs(s)
         while pass_over(s, is_passed_over):
             take_back(s, is_passed_over)
-            s.clock[0].free = free
+            s.free = free
             s.memory[:], s.tenant_memory[:] = memory, tenant_memory
             select_jobs(s)
         for j in np.flatnonzero(is_passed_over):
@@ -68,10 +68,10 @@ def on_slurms_nodes(policy: Policy) -> Policy:
 @COMPILED
 def pass_over(s: View, is_passed_over: BoolArray) -> bool:
     """Choose nodes for the jobs that were granted GPUs; note those that get none, and who is like them."""
-    s.clock[0].n_choices = 0
+    s.n_choices = 0
     free, everywhere = free_on_nodes(s), np.ones(len(s.node_free), np.bool_)
-    has_nodes, lacks = np.zeros(len(s.job), np.bool_), np.zeros(s.clock[0].gpus + 1, np.bool_)
-    for j in s.granted[: s.clock[0].n_granted]:
+    has_nodes, lacks = np.zeros(len(s.job), np.bool_), np.zeros(s.gpus + 1, np.bool_)
+    for j in s.granted[: s.n_granted]:
         if s.job[j].status == PENDING:
             count, gpus = shape(s, j)
             left = s.job[j].demand
@@ -91,14 +91,14 @@ def pass_over(s: View, is_passed_over: BoolArray) -> bool:
 @COMPILED
 def take_back(s: View, is_passed_over: BoolArray) -> None:
     """Undo what the policy chose at this round; jobs that are passed over count as decided."""
-    for j in s.granted[: s.clock[0].n_granted]:
+    for j in s.granted[: s.n_granted]:
         s.job[j].decided = False
         s.open_gangs[s.job[j].demand] += 1
         s.tenant[s.job[j].tenant].granted -= s.job[j].demand
-    for j in s.revoked[: s.clock[0].n_revoked]:
+    for j in s.revoked[: s.n_revoked]:
         s.job[j].decided = False
         s.tenant[s.job[j].tenant].revoked -= s.job[j].demand
-    s.clock[0].n_granted = s.clock[0].n_revoked = 0
+    s.n_granted = s.n_revoked = 0
     for j in np.flatnonzero(is_passed_over):
         if not s.job[j].decided:
             s.job[j].decided = True
@@ -109,9 +109,9 @@ def take_back(s: View, is_passed_over: BoolArray) -> None:
 def free_on_nodes(s: View) -> I:
     """GPUs of each node that nobody holds, once those are gone whose lease ended and was not renewed."""
     free, is_kept = s.node_free.copy(), np.zeros(len(s.job), np.bool_)
-    for j in s.granted[: s.clock[0].n_granted]:
+    for j in s.granted[: s.n_granted]:
         is_kept[j] = True
-    for j in s.expired[: s.clock[0].n_expired]:
+    for j in s.expired[: s.n_expired]:
         piece = -1 if is_kept[j] else s.job[j].first_piece
         while piece >= 0:
             free[s.piece[piece].node] += s.piece[piece].gpus

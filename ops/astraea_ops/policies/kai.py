@@ -97,7 +97,7 @@ def kai(s: View) -> None:
 @inlined
 def total(s: View) -> F:
     """Return the cluster's amount of each resource, shape (R,)."""
-    return np.array([float(s.clock[0].gpus), 0.0])
+    return np.array([float(s.gpus), 0.0])
 
 
 @inlined
@@ -123,9 +123,9 @@ def queues_now(s: View, p: Parameters) -> Queues:
 @inlined
 def usage_of(s: View, p: Parameters, t: int) -> float:
     """Return the part of the cluster's capacity in the time window that tenant `t` used, in [0, 1]."""
-    now, could = s.clock[0].now, float(s.clock[0].gpus)
+    now, could = s.now, float(s.gpus)
     if p.half_life > 0:
-        could *= -np.expm1(-s.clock[0].decay * now) / s.clock[0].decay
+        could *= -np.expm1(-s.decay * now) / s.decay
         return tenant_decayed(s, t, now) / could if could > 0 else 0.0
     since = np.ceil(max(0.0, now - p.window) / HOUR) * HOUR
     could *= now - since
@@ -214,6 +214,6 @@ def try_in_order(s: View, p: Parameters, q: Queues, action: int) -> bool:
 @inlined
 def next_possible(s: View, q: Queues, t: int, first: int, most: float, action: int) -> int:
     """Return the position of the next job of tenant `t` that fits, or with which it stays within its fair share."""
-    more = float(s.clock[0].free) if action == ALLOCATE else q.share[t, 0] - q.allocated[t, 0]
+    more = float(s.free) if action == ALLOCATE else q.share[t, 0] - q.allocated[t, 0]
     most = min(most, room(s, q, t), more)
     return waiting(s, t, first, most) if most >= 1 else NOWHERE

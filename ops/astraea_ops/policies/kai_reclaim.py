@@ -141,7 +141,7 @@ def victims_for(s: View, p: Any, q: Queues, t: int, j: int, total: F) -> tuple[b
     job[0] = s.job[j].demand
     pool = np.sort(running(s))[::-1].copy()  # in each queue, the last submitted first
     found, n = np.empty(len(pool), np.int64), 0
-    spare = s.clock[0].free - s.job[j].demand
+    spare = s.free - s.job[j].demand
     place = np.full(len(s.tenant), NO_JOB)
     for v in range(len(s.tenant)):
         if spare < 0 and v != t and in_use(s, v) > 0 and is_candidate(q, t, job, v):
@@ -191,7 +191,7 @@ def next_victim(s: View, p: Any, v: int, pool: I, first: int) -> int:
     for place in range(first, len(pool)):
         k = pool[place]
         if s.job[k].tenant == v and is_open(s, k):
-            ran = s.clock[0].now - s.job[k].lease_start + (s.job[k].streak - 1) * p.lease_term
+            ran = s.now - s.job[k].lease_start + (s.job[k].streak - 1) * p.lease_term
             if ran >= p.min_runtime:
                 return place
     return NO_JOB

@@ -72,15 +72,15 @@ def kueue_afs(s: View) -> None:
     p = unpack(Parameters, s.parameters)
     give_back(s, p)
     for t in range(len(s.tenant)):
-        if s.clock[0].now - s.tenant_memory[SAMPLED, t] >= p.usage_sampling_interval:
+        if s.now - s.tenant_memory[SAMPLED, t] >= p.usage_sampling_interval:
             sample(s, p, t)
     while some_job_fits(s):
         j = next_job(s, p)
         note(s, j)
         grant(s, j)
-    for j in s.granted[: s.clock[0].n_granted]:
+    for j in s.granted[: s.n_granted]:
         settle(s, p, j)
-    s.tenant_memory[CHOSEN, 0] = s.clock[0].n_granted
+    s.tenant_memory[CHOSEN, 0] = s.n_granted
 
 
 @inlined
@@ -136,9 +136,9 @@ def decayed(consumed: float, runs: float, elapsed: float, p: Parameters) -> floa
 @inlined
 def sample(s: View, p: Parameters, t: int) -> None:
     """Update the usage of queue `t` to now."""
-    elapsed = s.clock[0].now - s.tenant_memory[SAMPLED, t]
+    elapsed = s.now - s.tenant_memory[SAMPLED, t]
     s.tenant_memory[CONSUMED, t] = decayed(s.tenant_memory[CONSUMED, t], in_use(s, t), elapsed, p)
-    s.tenant_memory[SAMPLED, t] = max(s.clock[0].now, s.tenant_memory[SAMPLED, t])
+    s.tenant_memory[SAMPLED, t] = max(s.now, s.tenant_memory[SAMPLED, t])
 
 
 @inlined

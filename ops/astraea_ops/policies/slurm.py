@@ -113,19 +113,19 @@ def slurm(s: View) -> None:
         if plans:
             kept[TO_PLAN, 0] = 0
         schedule(s, p, plans)
-    kept[WAIT, 0] = waiting if s.clock[0].n_granted == 0 else -1  # one pass may open the way for the next
+    kept[WAIT, 0] = waiting if s.n_granted == 0 else -1  # one pass may open the way for the next
 
 
 @inlined
 def is_due(s: View, every: float, offset: float) -> bool:
     """Return whether a scheduler that passes at `offset`, and every `every` seconds from then on, does so now."""
-    return every == 0 or (s.clock[0].now - offset) % every < s.clock[0].interval - 1e-6
+    return every == 0 or (s.now - offset) % every < s.interval - 1e-6
 
 
 @inlined
 def schedule(s: View, p: Parameters, plans: bool) -> None:
     """Make one pass of the main scheduler, and of backfill after the first job of each partition that does not fit."""
-    now, queue = s.clock[0].now, sort_queue(s, p)
+    now, queue = s.now, sort_queue(s, p)
     running = s.memory[BY_END, : int(s.association_memory[RUN, 0])].copy()
     most = min(len(queue), int(p.bf_max_job_test))
     plan = new_plan(s, running, cut_down(p, now), cut_down(p, now) + p.bf_window, most, p.clock_offset)
@@ -168,7 +168,7 @@ def schedule(s: View, p: Parameters, plans: bool) -> None:
 @inlined
 def backfill(s: View, p: Parameters, plan: Outlook, taken: F, j: int, reserves: bool) -> None:
     """Start job `j` if no reservation is in its way, or reserve the nodes on which it can start earliest."""
-    now, limit, (count, gpus) = second(s.clock[0].now, p.clock_offset), time_limit(s, j), shape(s, j)
+    now, limit, (count, gpus) = second(s.now, p.clock_offset), time_limit(s, j), shape(s, j)
     allowed = np.empty(len(plan.free), np.bool_)
     at = now
     while at < now + p.bf_window:
@@ -194,7 +194,7 @@ def backfill(s: View, p: Parameters, plan: Outlook, taken: F, j: int, reserves: 
 def start(s: View, p: Parameters, plan: Outlook, taken: F, j: int, nodes: I) -> None:
     """Start job `j` on some nodes, with at least one GPU on each."""
     grant(s, j)
-    left, end = s.job[j].demand, second(s.clock[0].now, p.clock_offset) + time_limit(s, j)
+    left, end = s.job[j].demand, second(s.now, p.clock_offset) + time_limit(s, j)
     for k in range(len(nodes)):
         part = min(left - (len(nodes) - 1 - k), shape(s, j)[1])
         place_on(s, j, nodes[k], part)
@@ -212,7 +212,7 @@ def start(s: View, p: Parameters, plan: Outlook, taken: F, j: int, nodes: I) -> 
 @inlined
 def expected_end(s: View, p: Parameters, j: int) -> float:
     """Return when a job that runs, or starts in this round, reaches its time limit [s]."""
-    begin = s.clock[0].now if s.job[j].leases == 0 else s.job[j].lease_start
+    begin = s.now if s.job[j].leases == 0 else s.job[j].lease_start
     return second(begin, p.clock_offset) + time_limit(s, j)
 
 

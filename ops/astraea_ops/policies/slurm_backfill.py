@@ -77,7 +77,7 @@ def shape(s: View, j: int) -> tuple[int, int]:
 @inlined
 def new_plan(s: View, by_end: F, begin: float, end: float, reservations: int, offset: float) -> Outlook:
     """Return a plan without reservations from `begin` to `end`; `by_end` are the running jobs by expected end."""
-    nodes, m = len(s.node_free), s.clock[0].gpus
+    nodes, m = len(s.node_free), s.gpus
     plan = Outlook(
         s.node_free.copy(), np.empty(m), np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64),
         np.empty(2 * reservations + 2), np.empty((2 * reservations + 1, -(-nodes // WORD)), np.int64),

@@ -76,7 +76,7 @@ def priority(s: View, p: Parameters, j: int) -> float:
     """Return the priority of a waiting job: weighted factors as of the last computation, truncated to an integer."""
     last = p.calc_offset + (s.association_memory[COMPUTED, 0] - 1) * p.calc_period
     age = min(max(last - s.job[j].submit_time, 0.0) / p.max_age, 1.0)
-    size = (shape(s, j)[0] / len(s.node_free) + s.job[j].demand / s.clock[0].gpus) / 2
+    size = (shape(s, j)[0] / len(s.node_free) + s.job[j].demand / s.gpus) / 2
     if p.favor_small > 0:
         size = 1 - size
     factor = s.association_memory[FACTOR, s.rules.association[j]]
@@ -127,18 +127,18 @@ def is_before(s: View, p: Parameters, j: int, other: int) -> bool:
 def compute_usage(s: View, p: Parameters) -> None:
     """Add the usage of jobs since the last round, and decay and rank it at the end of each `calc_period`."""
     rate, kept = np.log(2) / p.half_life, s.association_memory
-    if kept[COMPUTED, 0] == 0 and s.clock[0].n_launched == 0:
+    if kept[COMPUTED, 0] == 0 and s.n_launched == 0:
         kept[USAGE] = s.rules.usage
         rank(s)
     last = p.calc_offset + (kept[COMPUTED, 0] - 1) * p.calc_period
-    while last + p.calc_period <= s.clock[0].now:
+    while last + p.calc_period <= s.now:
         charge(s, last, last + p.calc_period, rate, True)
         kept[USAGE] *= np.exp(-rate * p.calc_period)
         charge(s, last, last + p.calc_period, rate, False)
         rank(s)
         kept[COMPUTED, 0] += 1
         last += p.calc_period
-    if kept[RUN, 0] == s.clock[0].n_running:
+    if kept[RUN, 0] == s.n_running:
         return  # no job has ended since the last round
     charge(s, last, np.inf, rate, True)
     n = 0

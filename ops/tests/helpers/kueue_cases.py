@@ -61,7 +61,7 @@ def state(rows: list[str], p: Parameters, *, gpus: int = 8, now: float = 0.0, we
         trace = trace.with_weights(dict.fromkeys(trace.tenants, weight))
     s: View
     s, x = small_state(trace, Cluster(1, gpus), memory=(2, 4), parameters=np.array([*p, 0.0]))
-    s.clock[0].now, s.tenant_memory[SAMPLED] = now, now
+    s.now, s.tenant_memory[SAMPLED] = now, now
     for j in range(len(trace)):
         if trace.submit_time[j] <= now:
             arrive(s, x, j, trace.submit_time[j])
@@ -71,7 +71,7 @@ def state(rows: list[str], p: Parameters, *, gpus: int = 8, now: float = 0.0, we
 def choose(s: View) -> list[int]:
     """Jobs that are admitted, in order."""
     get_policy("kueue-afs").select(s)
-    return [int(j) for j in s.granted[: s.clock[0].n_granted]]
+    return [int(j) for j in s.granted[: s.n_granted]]
 
 
 def decay(case: Case) -> None:
@@ -86,10 +86,10 @@ def decay(case: Case) -> None:
         choose(s)
         assert s.tenant_memory[CONSUMED, 0] == pytest.approx(expected.get(resource, 0.0), abs=1.01e-9)
         if "requeue_after_s" in case:  # that is when it looks again
-            s.clock[0].now = case["requeue_after_s"]
+            s.now = case["requeue_after_s"]
             choose(s)
-            assert s.clock[0].now - -elapsed == interval
-            assert s.tenant_memory[SAMPLED, 0] == s.clock[0].now
+            assert s.now - -elapsed == interval
+            assert s.tenant_memory[SAMPLED, 0] == s.now
 
 
 def decay_many(case: Case) -> None:

@@ -192,7 +192,7 @@ def test_accounts_count_from_the_start_that_slurm_reports(policy: str) -> None:
     step(r, 20, job("1", demand=8, state="COMPLETED", start=EPOCH + 7, end=EPOCH + 19))
     tenant = r.accounts.view.tenant
     assert tenant.attained[0] == 8 * 12
-    decay = r.accounts.view.clock[0].decay
+    decay = r.accounts.view.decay
     if decay > 0:
         assert tenant.decayed[0] == pytest.approx(8 * (1 - math.exp(-decay * 12)) / decay)
 

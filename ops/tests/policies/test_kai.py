@@ -282,7 +282,7 @@ def test_fair_shares(
     for j in range(len(trace)):
         change_active(s, j, 1, 0.0)
     change_held(s, 0, 8, 0.0)
-    s.clock[0].now = 250.0
+    s.now = 250.0
     q = queues_now(s, Parameters(deserved=deserved, k_value=k, half_life=half_life))
     kai_queues.set_fair_shares(q, np.array([8.0, 0.0]), k)
     np.testing.assert_allclose(q.share[:, 0], shares, rtol=1e-8)
@@ -295,6 +295,6 @@ def test_usage_is_what_a_tenant_had_of_the_cluster_in_the_window(window: float, 
     for hour, (a, b) in enumerate([(0.0, 0.0), (4.0, 0.0), (4.0, 2.0), (5.0, 4.0)]):
         s.timeline[hour].attained = np.array([a, b]) * 3600
     s.tenant.attained, s.tenant.attained_until = np.array([6.0, 7.0]) * 3600, 4 * 3600.0
-    s.clock[0].now = 4 * 3600.0
+    s.now = 4 * 3600.0
     q = queues_now(s, Parameters(window=window))
     np.testing.assert_allclose(q.usage[:, 0], usage)

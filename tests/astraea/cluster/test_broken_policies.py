@@ -29,7 +29,7 @@ class Deeds(NamedTuple):
 @policy("broken", Deeds)
 def broken(s: View) -> None:
     """First in, first out, until 30 s; then it does the given deed, if there is one."""
-    if s.clock[0].now < 30 or s.parameters[0] == 0:
+    if s.now < 30 or s.parameters[0] == 0:
         for j in all_candidates(s):
             if fits(s, j):
                 grant(s, j)
@@ -83,10 +83,10 @@ class When(NamedTuple):
 @policy("breaks-its-word", When)
 def breaks_its_word(s: View) -> None:
     """The first job is to keep its GPUs; when the second comes, it loses them in spite of that."""
-    if s.clock[0].now >= 60 and s.parameters[1] > 0 and s.clock[0].n_running > 0:
+    if s.now >= 60 and s.parameters[1] > 0 and s.n_running > 0:
         revoke(s, 0)
     for j in all_candidates(s):
-        if s.clock[0].now < 100 and j == 0:
+        if s.now < 100 and j == 0:
             spare_checkpoints(s, j)
             grant(s, j)
         elif j == 0:

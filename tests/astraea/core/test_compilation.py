@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from places import ROOT
 from processes import run
 
 from astraea.core import compilation
-from astraea.core.compilation import borrowed, compiled, inlined
+from astraea.core.compilation import borrowed, compiled, inlined, with_scalars
 
 PROBE = """
 from astraea.core.compilation import compiled
@@ -133,6 +133,61 @@ def test_a_borrowed_state_is_the_state_itself() -> None:
     users = sys.getrefcount(owned)
     twice(Outer(Inner(owned), np.zeros(1, np.int64)))
     assert sys.getrefcount(owned) == users
+
+
+@with_scalars
+class Scene(NamedTuple):
+    scalars: Any
+    inner: Inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.scalars[0], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.scalars[0], name, value)
+
+
+def scene() -> Scene:
+    scalars = np.zeros(1, np.dtype([("good", bool), ("now", float), ("n", int)], align=True)).view(np.recarray)
+    return Scene(scalars, Inner(np.arange(4.0)))
+
+
+@inlined
+def step(s: Scene) -> float:
+    s.n += 1
+    s.now = s.n  # a whole number
+    s.good = s.now > 1
+    return s.inner.values[s.n] + s.now
+
+
+@compiled
+def two_steps(handed: Scene) -> float:
+    s = borrowed(handed)
+    return step(s) + step(s)
+
+
+def test_scalars_of_a_state_are_its_attributes() -> None:
+    s = scene()
+    assert two_steps(s) == 1 + 1 + 2 + 2
+    assert (s.n, s.now, s.good) == (2, 2.0, True)
+    s.n = 0
+    assert step(s) == step.py_func(scene()) == 2.0
+    assert s.scalars.tolist() == [(False, 1.0, 1)]
+    with pytest.raises(AttributeError, match="nwo"):
+        s.nwo = 1.0
+    owned = s.scalars
+    users = sys.getrefcount(owned)
+    two_steps(s)
+    assert sys.getrefcount(owned) == users
+
+
+def test_a_scalar_that_is_not_there_is_named_with_its_line() -> None:
+    @compiled
+    def mistaken(s: Scene) -> None:
+        s.nwo = 1.0
+
+    with pytest.raises(TypingError, match=r"'nwo'"):
+        mistaken(scene())
 
 
 def test_a_field_that_is_not_there_is_named_with_its_line() -> None:
