@@ -42,7 +42,7 @@ def run(view: View, private: Private, select: Any) -> int:
         if x.engine[0].n_done == len(s.job):
             return FINISHED
         number = next_round(s, x)
-        round_time = number * s.clock[0].interval
+        round_time = leases.time_of_round(s, number)
         if s.clock[0].n_hours + (round_time - s.clock[0].now) / 3600.0 + 2 > len(s.timeline) or log_is_full(s, x):
             return FULL
         x.engine[0].round_number = number
@@ -59,10 +59,8 @@ def run(view: View, private: Private, select: Any) -> int:
                 if something and not (decisions.are_valid(s, x) and decisions.apply(s, x)):
                     return BROKEN
                 if x.engine[0].n_refused == refused or s.region[len(s.tenant)].length == 0:
-                    break  # else choose again: jobs that do not fit on their nodes hold nothing back
-            if x.engine[0].n_refused > 0:
-                queues.enqueue(s, x.refused, x.engine[0].n_refused)
-                x.engine[0].n_refused = 0
+                    break  # else choose again: gangs for which there are no nodes hold nothing back
+            decisions.end_round(s, x)
             if is_stuck(s, x):
                 return BROKEN
     return PAUSED
@@ -85,7 +83,7 @@ def next_round(s: View, x: Private) -> int:
         time = min(time, x.heap[0].time)
     if time == np.inf:  # all jobs wait and none runs
         return x.engine[0].round_number + 1
-    number = round_at(time, s.clock[0].interval)
+    number = round_at(s, time)
     return max(number, x.engine[0].round_number + 1) if began else number
 
 
@@ -99,12 +97,12 @@ def looks_again(s: View, x: Private) -> bool:
 
 
 @inlined
-def round_at(time: float, interval: float) -> int:
-    """Return the number of the first round not before `time`, computed with the same products as the rounds' times."""
-    number = int(np.ceil(time / interval))
-    if number > 0 and (number - 1) * interval >= time:
+def round_at(s: View, time: float) -> int:
+    """Return the number of the first round not before `time`."""
+    number = int(np.ceil(time / s.clock[0].interval))
+    if number > 0 and leases.time_of_round(s, number - 1) >= time:
         return number - 1
-    if number * interval < time:
+    if leases.time_of_round(s, number) < time:
         return number + 1
     return number
 
@@ -156,7 +154,8 @@ def hold_back_neighbours(s: View, x: Private, round_time: float) -> None:
     """
     if x.engine[0].heap_size == 0 or x.heap[0].time > round_time:
         return
-    last_round, late = (x.engine[0].round_number + np.array([-1, 1])) * s.clock[0].interval
+    number = x.engine[0].round_number
+    last_round, late = leases.time_of_round(s, number - 1), leases.time_of_round(s, number + 1)
     is_behind = False
     for j in s.running[: s.clock[0].n_running]:
         time = x.heap[x.job[j].heap_position].time

@@ -10,6 +10,7 @@ Indices: `j` is a job in order of (submit_time, job_id), `t` a tenant in alphabe
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -83,6 +84,11 @@ def whole(quota: F) -> I:
     return np.floor(quota * (1 + 1e-12)).astype(np.int64)
 
 
+def exact(value: float) -> Fraction:
+    """Return the decimal number that a float is printed as."""
+    return Fraction(repr(float(value)))
+
+
 @inlined
 def held_by(s: View, j: int) -> I:
     """Return the GPUs that job `j` holds on each node, shape (nodes,)."""
@@ -102,14 +108,15 @@ def new_state(
     memory: tuple[int, ...] = (0, 0),
     keep_log: bool = False,
     rules: Rules | None = None,
+    equal_parts: bool = False,
     interval: float = 10.0,
     decay: float = 0.0,
     **engine: Any,
 ) -> tuple[View, Private]:
     """Make the state before the first round of a trace whose jobs all fit.
 
-    `estimate` is the median of every job's estimated service [s] and its spread below and above; `engine` sets fields
-    of `ENGINE`.
+    `estimate` is the median of every job's estimated service [s] and its spread below and above; `equal_parts` is as in
+    `nodes_of_gangs`; `engine` sets fields of `ENGINE`.
     """
     n, tenants, m = len(trace), len(trace.tenants), cluster.gpus
     # classes by (tenant, demand, weight), as one integer each: sorting rows takes ten times as long
@@ -120,9 +127,12 @@ def new_state(
     first_class = np.searchsorted(class_tenant, np.arange(tenants + 1))
     jobs_of = np.bincount(trace.tenant, minlength=tenants)
     lines = 4 * n + m if keep_log else 0
-    rules = no_rules(trace, cluster) if rules is None else rules
+    rules, every = no_rules(trace, cluster) if rules is None else rules, exact(interval)
     view = View(
-        clock=r.records(r.CLOCK, interval=interval, decay=decay, free=m, gpus=m, gpus_per_node=cluster.gpus_per_node),
+        clock=r.records(
+            r.CLOCK, interval=interval, interval_top=every.numerator, interval_bottom=every.denominator, decay=decay,
+            free=m, gpus=m, gpus_per_node=cluster.gpus_per_node,
+        ),
         parameters=np.array([*parameters, 0.0]),  # never empty
         job=r.records(
             r.JOB, n, tenant=trace.tenant, demand=trace.demand, submit_time=trace.submit_time, weight=trace.weight,
@@ -142,7 +152,7 @@ def new_state(
         memory=np.zeros((memory[0], n)),
         tenant_memory=np.zeros((memory[1], tenants)),
         association_memory=np.zeros((sum(memory[2:]), len(rules.parent))),
-        rules=rules._replace(nodes=nodes_of_gangs(rules, trace, cluster)),
+        rules=rules._replace(nodes=nodes_of_gangs(rules, trace, cluster, equal_parts)),
         tree=Tree._make(map(np.array, flat(trace.tenant_weight) if trace.tree is None else trace.tree)),  # writable
         node_free=cluster.node_gpus,
         piece=r.records(r.PIECE, m, next=np.arange(1, m + 1)),
