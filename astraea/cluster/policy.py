@@ -15,7 +15,7 @@ import numpy as np
 from numba.extending import overload
 from numba.np.unsafe.ndarray import to_fixed_tuple
 
-from astraea.cluster.engine.accounting import job_fair, tenant_alloc
+from astraea.cluster.engine.accounting import alloc_at_hour, job_fair, tenant_alloc
 from astraea.cluster.engine.queues import some_job_fits as some_job_fits
 from astraea.cluster.engine.state import WHILE_ONE_FITS, I, View
 from astraea.core.checks import number
@@ -286,7 +286,7 @@ def rho_job(s: View, j: int) -> float:
 @inlined
 def attained_by_tenant(s: View, t: int, since: float) -> float:
     """Return GPU-time that tenant `t` attained from the whole hour `since` until now [GPU-s], [Ye2022] Eq. 11."""
-    return tenant_alloc(s, t, s.clock[0].now) - s.timeline[int(since / HOUR), t].attained
+    return tenant_alloc(s, t, s.clock[0].now) - alloc_at_hour(s, t, int(since / HOUR))
 
 
 @inlined

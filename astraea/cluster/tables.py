@@ -80,15 +80,16 @@ def in_whole_rounds(trace: Trace, jobs: pd.DataFrame, left: FloatArray, gpus: in
 
 def timeline_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
     """Make `Result.timeline`, up to the last whole hour before the end of the last job."""
-    hours, tenants = int(x.job.end_time.max() // HOUR) + 1, len(trace.tenants)
+    hour, tenants = s.hour[: s.clock[0].n_rows], len(trace.tenants)
+    rows = int(np.searchsorted(hour, x.job.end_time.max() // HOUR, side="right"))
     return pd.DataFrame(
         {
-            "time": np.repeat(np.arange(hours) * HOUR, tenants),
-            "tenant": np.tile(np.array(trace.tenants, dtype=object), hours),
-            "attained_service": s.timeline.attained[:hours].ravel(),
-            "fair_service": s.timeline.fair[:hours].ravel(),
-            "held": s.timeline.held[:hours].ravel(),
-            "waiting": s.timeline.waiting[:hours].ravel(),
+            "time": np.repeat(hour[:rows] * HOUR, tenants),
+            "tenant": np.tile(np.array(trace.tenants, dtype=object), rows),
+            "attained_service": s.timeline.attained[:rows].ravel(),
+            "fair_service": s.timeline.fair[:rows].ravel(),
+            "held": s.timeline.held[:rows].ravel(),
+            "waiting": s.timeline.waiting[:rows].ravel(),
         }
     )
 

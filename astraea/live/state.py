@@ -36,7 +36,7 @@ DERIVED: Final = {
                "started", "refused", "revoked"),
     "job": ("tenant", "fair_class", "first_piece"),
     "clock": ("interval", "interval_top", "interval_bottom", "gpus", "gpus_per_node", "free", "free_piece",
-              "n_running", "decay", "lease_end"),
+              "n_running", "decay", "lease_end", "n_rows", "every_hour"),
 }
 """Fields that follow from others or from the configuration."""
 

@@ -110,11 +110,11 @@ class Twin(textbook.Simulation):
         super().preempt(job)
 
     def round(self, policy: Callable[[textbook.Simulation], list[Job]]) -> None:
-        """Let the policy choose again among the others as long as some of its gangs cannot be placed."""
+        """Let the policy choose again, without the first gang that cannot be placed, as long as there is one."""
         self.started, self.refused = [], []
         super().round(policy)
         while missed := [job for job in self.picks if job.status == "pending"]:
-            self.refused += missed
+            self.refused.append(missed[0])
             self.started += [job for job in self.picks if job.status == "running"]
             self.candidates = [job for job in self.jobs if job.status == "pending" and job not in self.refused]
             self.free = self.gpus - sum(job.demand for job in self.jobs if job.status == "running")
@@ -122,8 +122,15 @@ class Twin(textbook.Simulation):
                 break
             self.carry_out(policy(self))
 
+    def carry_out(self, picks: list[Job]) -> None:
+        """After a gang that cannot be placed, only renewals stand."""
+        self.misses = False
+        super().carry_out(picks)
+
     def place(self, demand: int) -> Nodes | None:
         """Choose nodes for a gang; None if it has to wait (only under "strict", because the free GPUs suffice)."""
+        if self.misses:
+            return None
         if self.placement == "spread":
             taken = [0] * len(self.free_on)
             for _ in range(demand):
@@ -131,4 +138,5 @@ class Twin(textbook.Simulation):
             return tuple((node, gpus) for node, gpus in enumerate(taken) if gpus)
         nodes = textbook.place(self.free_on, self.gpus_per_node, demand)
         is_tight = len(nodes) == -(-demand // self.gpus_per_node)
-        return nodes if is_tight or self.placement != "strict" else None
+        self.misses = self.placement == "strict" and not is_tight
+        return None if self.misses else nodes

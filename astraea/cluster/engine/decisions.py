@@ -76,8 +76,9 @@ def are_valid(s: View, x: Private) -> bool:
 def apply(s: View, x: Private) -> bool:
     """Carry the decisions out: revocations and preemptions first, then leases in order of selection.
 
-    A gang for which there are no nodes now is refused. It is no candidate for the rest of the round, in which the policy
-    chooses again ([Ye2022] Algorithm 1, lines 9 to 16). Return false if the nodes that the policy chose cannot be given.
+    A gang for which there are no nodes now is refused, and the policy chooses again without it, for the rest of this
+    round ([Ye2022] Algorithm 1, lines 9 to 16): of the later decisions only renewals stand. Return false if the nodes
+    that the policy chose cannot be given.
     """
     time = s.clock[0].now
     for k in range(s.clock[0].n_revoked):
@@ -87,13 +88,18 @@ def apply(s: View, x: Private) -> bool:
         j = s.expired[k]
         if not s.job[j].decided:
             stop(s, x, j, time)
-    choice, n_started = 0, 0
+    choice, n_started, n_refused = 0, 0, x.engine[0].n_refused
     for k in range(s.clock[0].n_granted):
         j, t = s.granted[k], s.job[s.granted[k]].tenant
         s.job[j].decided = False
         s.open_gangs[s.job[j].demand] += 1
         if s.job[j].status == EXPIRED:
             start_lease(s, x, j, time)
+        elif x.engine[0].n_refused > n_refused:
+            s.tenant[t].granted -= s.job[j].demand
+            while choice < s.clock[0].n_choices and s.choices[choice].job == j:
+                choice += 1
+            continue
         elif choice < s.clock[0].n_choices and s.choices[choice].job == j:
             choice = place_as_chosen(s, j, choice)
             if choice < 0:

@@ -20,6 +20,7 @@ from numba import types
 from astraea.cluster.engine import accounting, decisions, leases, placement, queues
 from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, WHILE_ONE_WAITS, Private, View
 from astraea.core.compilation import Borrowed, borrowed, inlined
+from astraea.core.units import HOUR
 
 # return values of `run`
 FINISHED: Final = 0
@@ -43,7 +44,7 @@ def run(view: View, private: Private, select: Any) -> int:
             return FINISHED
         number = next_round(s, x)
         round_time = leases.time_of_round(s, number)
-        if s.clock[0].n_hours + (round_time - s.clock[0].now) / 3600.0 + 2 > len(s.timeline) or log_is_full(s, x):
+        if timeline_is_full(s) or log_is_full(s, x):
             return FULL
         x.engine[0].round_number = number
         advance(s, x, round_time)
@@ -105,6 +106,15 @@ def round_at(s: View, time: float) -> int:
     if leases.time_of_round(s, number) < time:
         return number + 1
     return number
+
+
+@inlined
+def timeline_is_full(s: View) -> bool:
+    """Return whether one more round could overflow the timeline.
+
+    All events until the next round happen in the last interval before it; the hours before those need two rows.
+    """
+    return s.clock[0].n_rows + s.clock[0].interval / HOUR + 5 > len(s.timeline)
 
 
 @inlined

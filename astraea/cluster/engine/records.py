@@ -35,7 +35,10 @@ CLOCK: Final = record(
     ("gpus_per_node", int),
     ("decay", float),  # rate at which usage decays [1/s]; 0 if the policy does not use it
     ("free_piece", int),
-    ("n_hours", int),
+    ("n_hours", int),  # whole hours until now that are recorded ...
+    ("n_rows", int),  # ... in so many rows of the timeline
+    ("every_hour", bool),  # true if each hour has a row, even if nothing has changed
+    ("changed", float),  # when GPUs or jobs were counted anew for the last time [s]
 )
 
 

@@ -56,7 +56,8 @@ class View(NamedTuple):
     tree: Tree  #: the tenants and the queues above them
     node_free: I  #: (nodes,) GPUs that no job holds, after the last round and completions since then
     piece: r.Records  #: (GPUs,) of `PIECE`: GPUs that each job holds on each node, as linked lists
-    timeline: r.Records  #: (hours, T) of `TIMELINE`
+    timeline: r.Records  #: (rows, T) of `TIMELINE`
+    hour: I  #: (rows,) hour of each row of `timeline`
     granted: I  #: decisions: jobs granted a lease, in order of selection
     revoked: I  #: decisions: running jobs that lose their GPUs at this round
     choices: r.Records  #: (GPUs,) of `CHOICE`, decisions: nodes for jobs that the policy places itself
@@ -127,6 +128,7 @@ def new_state(
     first_class = np.searchsorted(class_tenant, np.arange(tenants + 1))
     jobs_of = np.bincount(trace.tenant, minlength=tenants)
     lines = 4 * n + m if keep_log else 0
+    rows = int(min(trace.span / HOUR, n) + interval / HOUR) + 64
     rules, every = no_rules(trace, cluster) if rules is None else rules, exact(interval)
     view = View(
         clock=r.records(
@@ -156,7 +158,8 @@ def new_state(
         tree=Tree._make(map(np.array, flat(trace.tenant_weight) if trace.tree is None else trace.tree)),  # writable
         node_free=cluster.node_gpus,
         piece=r.records(r.PIECE, m, next=np.arange(1, m + 1)),
-        timeline=r.records(r.TIMELINE, (int(trace.span / HOUR) + 64, tenants)),
+        timeline=r.records(r.TIMELINE, (rows, tenants)),
+        hour=np.zeros(rows, np.int64),
         granted=np.zeros(m + 1, np.int64),
         revoked=np.zeros(m, np.int64),
         choices=r.records(r.CHOICE, m),
@@ -185,6 +188,6 @@ def grown(view: View, private: Private) -> tuple[View, Private]:
         return np.concatenate([a, np.zeros_like(a)]).view(type(a))
 
     return (
-        view._replace(timeline=doubled(view.timeline)),
+        view._replace(timeline=doubled(view.timeline), hour=doubled(view.hour)),
         private._replace(log=doubled(private.log), place_log=doubled(private.place_log)),
     )
