@@ -116,8 +116,8 @@ def check(trace: Trace, runs: pd.DataFrame) -> None:
         if wrong.any():
             k = int(np.argmax(wrong))
             raise InputError(
-                f"{trace.name}: recorded run {k} (job {runs['job_id'].iloc[k]!r}, start {start[k]:g} s, end {end[k]:g} s) "
-                f"{what}"
+                f"{trace.name}: recorded run {k} (job {runs['job_id'].iloc[k]!r}, start {start[k]:g} s, "
+                f"end {end[k]:g} s) {what}"
             )
 
 

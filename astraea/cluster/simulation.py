@@ -18,7 +18,7 @@ from astraea.cluster.engine.state import exact, grown, new_state, quotas, whole
 from astraea.cluster.policy import Policy
 from astraea.cluster.rules import Rules, checked, no_rules, nodes_of_gangs, takes_too_much
 from astraea.cluster.settings import Settings
-from astraea.cluster.tables import grant_log, in_whole_rounds, job_table, timeline_table
+from astraea.cluster.tables import grant_log, job_table, timeline_table
 from astraea.core import source
 from astraea.core.checks import whole_number
 from astraea.core.errors import InputError, PolicyError
@@ -99,11 +99,8 @@ def simulated(
         raise PolicyError(f"policy {policy.name}, at {view.clock[0].now:g} s: {what}")
 
     log = grant_log(runnable, private) if keep_log else (None, None)
-    jobs = job_table(runnable, view, private)
-    if settings.whole_rounds:
-        jobs = in_whole_rounds(runnable, jobs, jobs["end_time"].to_numpy(), cluster.gpus, settings.interval)
     return Result(
-        jobs=jobs,
+        jobs=job_table(runnable, view, private),
         excluded_jobs=excluded_jobs,
         timeline=timeline_table(runnable, view, private),
         grants=log[0],
@@ -140,7 +137,8 @@ def split_off_impossible(
 
     A gang larger than its tenant's whole quota can never run under static quotas. It is excluded under every policy in
     the comparison, so that all run the same jobs. A policy without static quotas could run more (`Policy.largest`), one
-    that cuts gangs into equal parts fewer (`Policy.equal_parts`); for a comparison, give all policies the jobs that this function returns.
+    that cuts gangs into equal parts fewer (`Policy.equal_parts`); for a comparison, give all policies
+    the jobs that this function returns.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def change_active(s: View, j: int, sign: int, time: float) -> None:
 def record_hours(s: View, time: float) -> None:
     """Record the whole hours up to `time`; nothing has changed since the last event.
 
-    Of hours in a row in which nothing changes only the first and the last have a row: in between, GPU-time grows evenly.
+    Of consecutive hours in which nothing changes, only the first and the last have a row.
     """
     last = int(time // HOUR)
     while s.clock[0].n_hours <= last:

@@ -19,8 +19,9 @@ and the documentation (https://kueue.sigs.k8s.io/docs/concepts/admission_fair_sh
 
 Departures: GPUs are the only resource, so there are no weights of resources. A round is as many of Kueue's cycles as
 there are jobs to admit, and there is no admission check between quota and admission. Amounts are compared at the
-resolution of `level`, with weights relative to their mean, while Kueue truncates products to nine decimals. No job is preempted, which is Kueue's default
-within a ClusterQueue (`withinClusterQueue: Never`); otherwise AFS would order the victims.
+resolution of `level`, with weights relative to their mean, while Kueue truncates products to nine decimals. No job is
+preempted, which is Kueue's default within a ClusterQueue (`withinClusterQueue: Never`); otherwise AFS would order the
+victims.
 """
 
 from __future__ import annotations

@@ -233,14 +233,11 @@ def test_the_bytes_are_the_same_elsewhere(workload: str, environment: dict[str, 
 @pytest.mark.parametrize("policy", ["max-min", "kueue-afs", "gandiva-fair", "yarn-cs", "astraea", "decayed-usage"])
 def test_schedules_do_not_depend_on_the_unit_of_weights(policy: str) -> None:
     w = workloads.workload("crowd")
-    frame, weights = w.trace.frame, workloads.WEIGHTS
-    ends = [
-        simulate(
-            Trace.from_frame(frame.assign(weight=frame["weight"] * unit), weights={t: v * unit for t, v in weights.items()}),
-            w.cluster, get_policy(policy),
-        ).jobs["end_time"].tolist()
-        for unit in (1.0, 2.0**40)
-    ]  # fmt: skip
+    ends = []
+    for unit in (1.0, 2.0**40):
+        weights = {t: weight * unit for t, weight in workloads.WEIGHTS.items()}
+        trace = Trace.from_frame(w.trace.frame.assign(weight=w.trace.weight * unit), weights=weights)
+        ends.append(simulate(trace, w.cluster, get_policy(policy)).jobs["end_time"].tolist())
     assert ends[0] == ends[1]
 
 

@@ -124,9 +124,7 @@ def test_an_account_above_its_cap_is_passed_over_and_keeps_nobody_waiting() -> N
         ((4, 8, 8), 2, 0, 8, 0, 0),
     ],
 )
-def test_nodes_of_a_gang(
-    sizes: tuple[int, ...], kind: int, asks: int, demand: int, nodes: int, in_parts: int
-) -> None:
+def test_nodes_of_a_gang(sizes: tuple[int, ...], kind: int, asks: int, demand: int, nodes: int, in_parts: int) -> None:
     cluster = Cluster.of(sizes)
     trace = trace_of(jobs(f"a {demand} 0 1"))
     rules = no_rules(trace, cluster)._replace(
