@@ -358,7 +358,10 @@ class Simulation:
                 self.end_lease(job)
         self.candidates = [job for job in self.jobs if job.status in ("pending", "asking")]
         self.free = self.gpus - sum(job.demand for job in self.jobs if job.status == "running")
-        picks = policy(self)
+        self.carry_out(policy(self))
+
+    def carry_out(self, picks: list[Job]) -> None:
+        """Take the GPUs of jobs that are not renewed, then start and renew leases in the order of selection."""
         for job in self.candidates:
             if job.status == "asking" and job not in picks:
                 self.preempt(job)

@@ -21,7 +21,6 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
-from astraea.cluster.tables import in_whole_rounds
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from astraea.core.metrics import SHARING_LOSS
@@ -29,6 +28,7 @@ from astraea.core.result import Result
 from astraea.experiments.parallel import parallel_stream
 from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
+from papers.ye2022.whole_rounds import in_whole_rounds
 
 COLUMNS: Final = ("job_id", "end_time", "fairness", "lease_expiry_cnt", "preempt_cnt", "submit_time", "duration")
 PRINTED: Final = 0.5e-4

@@ -10,6 +10,7 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import events as log_events
+from astraea.cluster.engine.records import TIMELINE, records
 from astraea.cluster.engine.state import new_state
 from astraea.cluster.tables import job_table, timeline_table
 from astraea.core import source
@@ -37,13 +38,14 @@ def observed(trace: Trace, cluster: Cluster) -> Result:
     Raises
     ------
     InputError
-        If the trace does not have the start of a job, or more GPUs were in use than the cluster has.
+        If the trace does not have the start of a job, a recorded run is impossible, or more GPUs were in use than the
+        cluster has.
     """
     runs = recorded_runs(trace)
     moments = _moments(trace, runs, cluster)
     view, private = new_state(trace, cluster)
-    hours = int(moments["time"].max() / HOUR) + 2
-    view = view._replace(timeline=np.zeros((hours, len(trace.tenants)), view.timeline.dtype).view(np.recarray))
+    rows = min(int(moments["time"].max() / HOUR), 2 * len(moments)) + 2
+    view = view._replace(timeline=records(TIMELINE, (rows, len(trace.tenants))), hour=np.zeros(rows, np.int64))
     began = time.perf_counter()
     log_events.walk(view, private, moments.view(np.recarray))
     seconds = time.perf_counter() - began
@@ -72,9 +74,10 @@ def observed(trace: Trace, cluster: Cluster) -> Result:
 def recorded_runs(trace: Trace) -> pd.DataFrame:
     """Return when each job held its GPUs, in order of start: job_id, job (index into the trace), start and end [s].
 
-    `InputError` if the trace does not have it for every job, or if two runs of a job overlap.
+    `InputError` if the trace does not have it for every job, a run is impossible, or two runs of a job overlap.
     """
     if trace.recorded is not None:
+        check(trace, trace.recorded)
         runs = trace.recorded.assign(job=pd.Index(trace.job_id).get_indexer(pd.Index(trace.recorded["job_id"])))
     else:
         start = trace.submit_time + trace.queueing_delay
@@ -94,6 +97,28 @@ def recorded_runs(trace: Trace) -> pd.DataFrame:
     if len(overlaps):
         raise InputError(f"{trace.name}: two runs of job {overlaps['job_id'].iloc[0]!r} overlap")
     return runs.sort_values(["start", "job"], kind="stable", ignore_index=True)
+
+
+def check(trace: Trace, runs: pd.DataFrame) -> None:
+    """Raise `InputError` for the first recorded run that is not one of a job, or has no length that makes sense."""
+    known = pd.Index(trace.job_id).get_indexer(pd.Index(runs["job_id"]))
+    submit = np.where(known >= 0, trace.submit_time[known], np.nan)
+    start, end = runs["start"].to_numpy(np.float64), runs["end"].to_numpy(np.float64)
+    found = {
+        "is of a job that the trace does not have": known < 0,
+        "has no start": ~np.isfinite(start),
+        "has no end": ~np.isfinite(end),
+        "ends before it starts": end < start,
+        "starts before its job is submitted": start < submit,
+        "is in the log twice": runs.duplicated(["job_id", "start"]).to_numpy(),
+    }
+    for what, wrong in found.items():
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            raise InputError(
+                f"{trace.name}: recorded run {k} (job {runs['job_id'].iloc[k]!r}, start {start[k]:g} s, "
+                f"end {end[k]:g} s) {what}"
+            )
 
 
 def _moments(trace: Trace, runs: pd.DataFrame, cluster: Cluster) -> npt.NDArray[np.void]:

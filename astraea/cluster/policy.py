@@ -15,7 +15,7 @@ import numpy as np
 from numba.extending import overload
 from numba.np.unsafe.ndarray import to_fixed_tuple
 
-from astraea.cluster.engine.accounting import job_fair, tenant_alloc
+from astraea.cluster.engine.accounting import alloc_at_hour, job_fair, tenant_alloc
 from astraea.cluster.engine.queues import some_job_fits as some_job_fits
 from astraea.cluster.engine.state import WHILE_ONE_FITS, I, View
 from astraea.core.checks import number
@@ -58,6 +58,8 @@ class Policy:
         How many numbers it keeps per job, per tenant and, if there is a third, per association of `View.rules`.
     alike : bool
         True if it needs equal nodes, and jobs that may run on all of them.
+    equal_parts : bool
+        True if it gives every gang the same number of GPUs on each of its nodes.
     at_least, at_most : mapping of str to float
         Smallest value of a parameter if it is not 0, and largest value if there is one.
     choices : mapping of str to tuple of str
@@ -75,6 +77,7 @@ class Policy:
     largest: Callable[[Mapping[str, float]], float] = lambda _: 1.0
     memory: tuple[int, ...] = (0, 0)
     alike: bool = False
+    equal_parts: bool = False
     at_least: Mapping[str, float] = field(default_factory=dict)
     at_most: Mapping[str, float] = field(default_factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -133,8 +136,8 @@ def policy(
     needs_estimates : bool, or function of the parameters
         True if it reads `View.job.estimate`.
     **declared
-        Further fields: `revisit`, `synchronous`, `largest`, `memory`, `alike`, `at_least`, `at_most` and
-        `choices` of `Policy`.
+        Further fields: `revisit`, `synchronous`, `largest`, `memory`, `alike`, `equal_parts`, `at_least`,
+        `at_most` and `choices` of `Policy`.
     """
     fields: dict[str, float] = dict(getattr(parameters, "_field_defaults", {}))
     lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", docstring(parameters), re.M)) if parameters else {}
@@ -263,7 +266,7 @@ def place_on(s: View, j: int, node: int, gpus: int) -> None:
 @inlined
 def in_use(s: View, t: int) -> int:
     """Return the GPUs of tenant `t` under running leases and by grants of this round [GPU]."""
-    return s.tenant[t].held + s.tenant[t].granted - s.tenant[t].revoked
+    return s.tenant[t].held + s.tenant[t].granted - s.tenant[t].started - s.tenant[t].revoked
 
 
 @inlined
@@ -283,7 +286,7 @@ def rho_job(s: View, j: int) -> float:
 @inlined
 def attained_by_tenant(s: View, t: int, since: float) -> float:
     """Return GPU-time that tenant `t` attained from the whole hour `since` until now [GPU-s], [Ye2022] Eq. 11."""
-    return tenant_alloc(s, t, s.now) - s.timeline[int(since / HOUR), t].attained
+    return tenant_alloc(s, t, s.now) - alloc_at_hour(s, t, int(since / HOUR))
 
 
 @inlined

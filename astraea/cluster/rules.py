@@ -27,7 +27,7 @@ class Rules(NamedTuple):
 
     allowed: BoolArray  #: (kinds, nodes) true for nodes on which jobs of a kind may run
     kind: IntArray  #: (n,) of each job
-    nodes: IntArray  #: (n,) nodes that each job asks for; 0 means as few as hold its gang
+    nodes: IntArray  #: (n,) nodes that each job asks for, with equal parts of its gang; 0 means as few as hold it
     parent: IntArray  #: (A,) the association above; -1 for those at the top
     shares: FloatArray  #: (A,) among those with the same parent
     usage: FloatArray  #: (A,) decayed usage of each leaf at second 0 [units of `charge` x s]
@@ -120,10 +120,11 @@ def checked(rules: Rules, trace: Trace, cluster: Cluster) -> Rules:
     return given
 
 
-def nodes_of_gangs(rules: Rules, trace: Trace, cluster: Cluster) -> IntArray:
+def nodes_of_gangs(rules: Rules, trace: Trace, cluster: Cluster, equal_parts: bool = False) -> IntArray:
     """Return the nodes that each job asks for, or else the fewest that hold its gang, shape (n,); 0 if none do.
 
-    A gang has the same number of GPUs on each of its nodes, and the rest on the last one.
+    The gang of a job that asks for nodes, and with `equal_parts` that of any job, has the same number of GPUs on each
+    of its nodes, and the rest on the last one.
     """
     nodes = np.zeros(len(trace), np.int64)
     for kind, allowed in enumerate(rules.allowed):
@@ -131,8 +132,10 @@ def nodes_of_gangs(rules: Rules, trace: Trace, cluster: Cluster) -> IntArray:
         if len(of) == 0:
             continue
         sizes = np.sort(cluster.node_gpus[allowed])[::-1]
-        room = np.append(0, np.arange(1, len(sizes) + 1) * sizes)  # of so many equal nodes
-        fewest = np.searchsorted(np.maximum.accumulate(room), trace.demand[of])
+        room = np.append(0, np.arange(1, len(sizes) + 1) * sizes)  # of so many nodes in equal parts
+        in_parts = np.searchsorted(np.maximum.accumulate(room), trace.demand[of])
+        in_any = np.searchsorted(np.append(0, np.cumsum(sizes)), trace.demand[of])
+        fewest = np.where(equal_parts | (rules.nodes[of] > 0), in_parts, in_any)
         asked = np.minimum(np.minimum(rules.nodes[of], trace.demand[of]), len(sizes))
         good = room[asked] >= trace.demand[of]
         nodes[of] = np.where(good, asked, np.where(fewest > len(sizes), 0, fewest))

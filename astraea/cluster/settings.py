@@ -31,8 +31,6 @@ class Settings:
         Mean absolute percentage error of the estimator `noisy` (0.5 is 50 %), 0 for the others.
     list_removal_flaw : bool
         If true, some leases last a round longer, as in the simulator that ASTRAEA's authors released.
-    whole_rounds : bool
-        If true, fairness and slowdown of jobs count whole rounds, as in that simulator (`tables.in_whole_rounds`).
     """
 
     interval: float = 10.0
@@ -42,7 +40,6 @@ class Settings:
     estimator: str = "oracle"
     estimate_error: float = 0.0
     list_removal_flaw: bool = False
-    whole_rounds: bool = False
 
     def __post_init__(self) -> None:
         one_of(self.placement, PLACEMENTS, "placement")
@@ -50,7 +47,6 @@ class Settings:
             number(getattr(self, f.name), f.name, least=0, most=1e9, expected="a time from 0 to 1e9 s")
         if self.interval == 0:
             raise InputError("interval must be above 0 s, got 0")
-        for name in ("list_removal_flaw", "whole_rounds"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(f"{name} must be true or false, got {getattr(self, name)!r}")
+        if not isinstance(self.list_removal_flaw, bool):
+            raise InputError(f"list_removal_flaw must be true or false, got {self.list_removal_flaw!r}")
         check(self.estimator, self.estimate_error)

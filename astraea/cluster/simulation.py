@@ -14,11 +14,11 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine import decisions, loop
 from astraea.cluster.engine.placement import PLACEMENTS
-from astraea.cluster.engine.state import WHILE_ONE_FITS, grown, new_state, quotas, whole
+from astraea.cluster.engine.state import exact, grown, new_state, quotas, whole
 from astraea.cluster.policy import Policy
 from astraea.cluster.rules import Rules, checked, no_rules, nodes_of_gangs, takes_too_much
 from astraea.cluster.settings import Settings
-from astraea.cluster.tables import grant_log, in_whole_rounds, job_table, timeline_table
+from astraea.cluster.tables import grant_log, job_table, timeline_table
 from astraea.core import source
 from astraea.core.checks import whole_number
 from astraea.core.errors import InputError, PolicyError
@@ -53,11 +53,12 @@ def simulated(
     settings = replace(settings, interval=policy.parameters.get("interval", settings.interval))
     lease_rounds = rounds_of_lease(policy, settings)
     if lease_rounds > 0:
-        policy = policy(lease_term=lease_rounds * settings.interval)
+        policy = policy(lease_term=float(lease_rounds * exact(settings.interval)))
     rules = None if rules is None else checked(rules, trace, cluster)
     if policy.alike and (cluster.sizes or not (rules is None or rules.allowed.all())):
         raise InputError(f"policy {policy.name} needs nodes of equal size, and jobs that may run on all of them")
-    runnable, excluded_jobs = split_off_impossible(trace, cluster, policy.largest(policy.parameters), rules)
+    largest = policy.largest(policy.parameters)
+    runnable, excluded_jobs = split_off_impossible(trace, cluster, largest, rules, policy.equal_parts)
     rows = np.flatnonzero(~pd.Index(trace.job_id).isin(excluded_jobs["job_id"]))
 
     estimate, found = {}, None
@@ -65,9 +66,6 @@ def simulated(
         assert estimator is not None
         found = estimator(trace, settings.estimator, settings.estimate_error, int(seed))
         estimate["estimate"] = (found.median[rows], found.spread_below[rows], found.spread_above[rows])
-    revisit = policy.revisit(policy.parameters)
-    if settings.placement == "strict":  # a grant that does not fit leaves GPUs free: the next decision may differ
-        revisit = max(revisit, WHILE_ONE_FITS)
     view, private = new_state(
         runnable,
         cluster,
@@ -84,7 +82,8 @@ def simulated(
         placement=PLACEMENTS.index(settings.placement),
         random=seed,
         keep_log=keep_log,
-        revisit=revisit,
+        equal_parts=policy.equal_parts,
+        revisit=policy.revisit(policy.parameters),
         **estimate,
     )
     run, select = loop.compiled_for(current(policy.select), view, private)
@@ -100,11 +99,8 @@ def simulated(
         raise PolicyError(f"policy {policy.name}, at {view.now:g} s: {what}")
 
     log = grant_log(runnable, private) if keep_log else (None, None)
-    jobs = job_table(runnable, view, private)
-    if settings.whole_rounds:
-        jobs = in_whole_rounds(runnable, jobs, jobs["end_time"].to_numpy(), cluster.gpus, settings.interval)
     return Result(
-        jobs=jobs,
+        jobs=job_table(runnable, view, private),
         excluded_jobs=excluded_jobs,
         timeline=timeline_table(runnable, view, private),
         grants=log[0],
@@ -124,24 +120,25 @@ def rounds_of_lease(policy: Policy, settings: Settings) -> int:
             f"policy {policy.name}: lease_term must be at least the scheduling interval of {settings.interval:g} s, "
             f"got {term:g}"
         )
-    rounds = loop.round_at(term, settings.interval)
+    rounds = math.ceil(exact(term) / exact(settings.interval))
     overheads = settings.checkpoint_overhead + settings.restart_overhead
     if rounds * settings.interval <= overheads:
         raise InputError(
             f"policy {policy.name}: lease_term must be longer than checkpoint and restart together "
             f"({overheads:g} s), otherwise a preempted job makes no progress; got {term:g}"
         )
-    return int(rounds)
+    return rounds
 
 
 def split_off_impossible(
-    trace: Trace, cluster: Cluster, largest: float = 1.0, rules: Rules | None = None
+    trace: Trace, cluster: Cluster, largest: float = 1.0, rules: Rules | None = None, equal_parts: bool = False
 ) -> tuple[Trace, pd.DataFrame]:
     """Return the jobs that some policy could run, and a table of those that none ever could, with the reason.
 
     A gang larger than its tenant's whole quota can never run under static quotas. It is excluded under every policy in
-    the comparison, so that all run the same jobs. A policy without static quotas could run more (`Policy.largest`); for
-    a comparison, give all policies the jobs that this function returns.
+    the comparison, so that all run the same jobs. A policy without static quotas could run more (`Policy.largest`), one
+    that cuts gangs into equal parts fewer (`Policy.equal_parts`); for a comparison, give all policies
+    the jobs that this function returns.
 
     Parameters
     ----------
@@ -151,12 +148,14 @@ def split_off_impossible(
         Largest gang that is kept, as a multiple of its tenant's quota.
     rules : Rules, optional
         Nodes on which jobs may run, and limits.
+    equal_parts : bool
+        True for a policy under which a gang has the same number of GPUs on each of its nodes.
     """
     quota = whole(np.minimum(largest * quotas(trace, cluster.gpus), cluster.gpus))[trace.tenant]
     too_large = trace.demand > cluster.gpus
     over_quota = (trace.demand > quota) & ~too_large
     given = no_rules(trace, cluster) if rules is None else rules
-    nowhere, over_limit = nodes_of_gangs(given, trace, cluster) == 0, takes_too_much(given)
+    nowhere, over_limit = nodes_of_gangs(given, trace, cluster, equal_parts) == 0, takes_too_much(given)
     if trace.tree is not None:
         over_limit |= trace.demand > trace.tree.least_limit[trace.tenant]
     out = np.flatnonzero(too_large | over_quota | nowhere | over_limit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from astraea.cluster.engine.state import Private, View, quotas, whole
+from astraea.cluster.engine.state import Private, View
 from astraea.core.arrays import FloatArray
 from astraea.core.units import HOUR
 from astraea.traces.trace import Trace
@@ -46,49 +46,18 @@ def job_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
     )
 
 
-def in_whole_rounds(trace: Trace, jobs: pd.DataFrame, left: FloatArray, gpus: int, interval: float) -> pd.DataFrame:
-    """Return `jobs` with fairness and slowdown as the simulator of ASTRAEA's authors computes them.
-
-    Deserved GPU-time is the sum of min(demand, floor(quota) / active jobs of the tenant) over the rounds from the one
-    that first sees a job to the one that finds it ended. Attained GPU-time is demand x duration, plus the rest of the
-    last round after its end. Waits of less than a round do not count. Slowdown is JCT over duration, lost work
-    included.
-
-    `trace` has the same n jobs. `left`, shape (n,), is when each gave its GPUs back, at a round or before it [s].
-    `gpus` is the size of the cluster [GPU], `interval` the time between rounds [s].
-    """
-    first, last = (np.ceil(time / interval).astype(int) for time in (trace.submit_time, left))
-    quota = whole(quotas(trace, gpus))
-    deserved = np.zeros(len(jobs))
-    for t in range(len(trace.tenants)):
-        of = np.flatnonzero(trace.tenant == t)
-        active = np.zeros(int(last[of].max(initial=0)) + 1)
-        np.add.at(active, first[of], 1)
-        np.add.at(active, last[of], -1)
-        share = quota[t] / np.maximum(np.cumsum(active), 1)
-        for demand in np.unique(trace.demand[of]):
-            k = of[trace.demand[of] == demand]
-            total = np.zeros(int(last[k].max()) + 1)  # in place, because long arrays are slow to allocate
-            np.minimum(float(demand), share[: len(total) - 1], out=total[1:])
-            total *= interval
-            np.cumsum(total, out=total)
-            deserved[k] = total[last[k]] - total[first[k]]
-    executed = trace.duration + last * interval - jobs["end_time"].to_numpy()
-    rho = ratio(trace.demand * executed, deserved)
-    return jobs.assign(rho_job=rho, slowdown=jobs["jct"] / trace.duration)
-
-
 def timeline_table(trace: Trace, s: View, x: Private) -> pd.DataFrame:
     """Make `Result.timeline`, up to the last whole hour before the end of the last job."""
-    hours, tenants = int(x.job.end_time.max() // HOUR) + 1, len(trace.tenants)
+    hour, tenants = s.hour[: s.n_rows], len(trace.tenants)
+    rows = int(np.searchsorted(hour, x.job.end_time.max() // HOUR, side="right"))
     return pd.DataFrame(
         {
-            "time": np.repeat(np.arange(hours) * HOUR, tenants),
-            "tenant": np.tile(np.array(trace.tenants, dtype=object), hours),
-            "attained_service": s.timeline.attained[:hours].ravel(),
-            "fair_service": s.timeline.fair[:hours].ravel(),
-            "held": s.timeline.held[:hours].ravel(),
-            "waiting": s.timeline.waiting[:hours].ravel(),
+            "time": np.repeat(hour[:rows] * HOUR, tenants),
+            "tenant": np.tile(np.array(trace.tenants, dtype=object), rows),
+            "attained_service": s.timeline.attained[:rows].ravel(),
+            "fair_service": s.timeline.fair[:rows].ravel(),
+            "held": s.timeline.held[:rows].ravel(),
+            "waiting": s.timeline.waiting[:rows].ravel(),
         }
     )
 

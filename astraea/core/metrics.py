@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea.core.units import DAY, HOUR
@@ -20,6 +22,9 @@ SHARING_LOSS: Final = 0.95
 
 SLACK: Final = 1e-9
 """A tenant has sharing loss when rho_tenant is below 1 by more than this."""
+
+AT_ONCE: Final = 4096
+"""Number of windows of each tenant that are compared at once."""
 
 
 def average_jct(result: Result) -> float:
@@ -52,25 +57,15 @@ def tenant_windows(result: Result, window: float = DAY, step: float = HOUR) -> p
         One row per window that ends before the last job does, and tenant; in order of time, then tenant.
         rho_tenant is NaN where the tenant is owed nothing.
     """
-    for name, value in (("window", window), ("step", step)):
-        if value < HOUR or value % HOUR:
-            raise InputError(f"{name} must be a whole number of hours in seconds, at least 3600, got {value:g}")
-    hours = result.timeline["time"].nunique()
-    tenants = result.timeline["tenant"].iloc[: len(result.timeline) // max(hours, 1)]
-    shape = (hours, len(tenants))
-    attained = result.timeline["attained_service"].to_numpy().reshape(shape)
-    fair = result.timeline["fair_service"].to_numpy().reshape(shape)
-    width = int(window // HOUR)
-    starts = np.arange(0, max(hours - width, 0), int(step // HOUR))
-    got, owed = attained[starts + width] - attained[starts], fair[starts + width] - fair[starts]
-    rho = np.full(got.shape, np.nan)
-    np.divide(got, owed, out=rho, where=owed > 0)
+    starts, width = _window_starts(result, window, step), int(window // HOUR)
+    got, owed, rho = _in_windows(result, starts, width)
+    tenants = _tenants(result)
     n = len(tenants)
     return pd.DataFrame(
         {
             "window_start": np.repeat(starts * HOUR, n),
             "window_end": np.repeat(starts * HOUR + window, n),
-            "tenant": np.tile(tenants.to_numpy(), len(starts)),
+            "tenant": np.tile(tenants, len(starts)),
             "attained_service": got.ravel(),
             "fair_service": owed.ravel(),
             "rho_tenant": rho.ravel(),
@@ -80,8 +75,69 @@ def tenant_windows(result: Result, window: float = DAY, step: float = HOUR) -> p
 
 def tenant_sharing_loss(result: Result, threshold: float = 1.0, window: float = DAY, step: float = HOUR) -> float:
     """Share of (tenant, window) cases with rho_tenant < threshold ([Ye2022] §6.3); in [0, 1], NaN without a case."""
-    rho = tenant_windows(result, window, step)["rho_tenant"].dropna()
-    return float((rho < threshold - SLACK).mean()) if len(rho) else float("nan")
+    starts, width, below, cases = _window_starts(result, window, step), int(window // HOUR), 0, 0
+    for first in range(0, len(starts), AT_ONCE):  # years of windows need not be in memory together
+        rho = _in_windows(result, starts[first : first + AT_ONCE], width)[2]
+        below += int((rho < threshold - SLACK).sum())
+        cases += int(np.isfinite(rho).sum())
+    return below / cases if cases else float("nan")
+
+
+def hourly(result: Result) -> pd.DataFrame:
+    """Return `Result.timeline` with a row for every whole hour and tenant, in order of time, then tenant."""
+    tenants, hours = _tenants(result), np.arange(_last_hour(result) + 1)
+    rows = {"time": np.repeat(hours * HOUR, len(tenants)), "tenant": np.tile(tenants, len(hours))}
+    columns = [name for name in result.timeline if name not in rows]
+    return pd.DataFrame(rows | {name: _at_hours(result, name, hours).ravel() for name in columns})
+
+
+def _window_starts(result: Result, window: float, step: float) -> IntArray:
+    """Return the hours at which windows begin that end before the last job does."""
+    for name, value in (("window", window), ("step", step)):
+        if value < HOUR or value % HOUR:
+            raise InputError(f"{name} must be a whole number of hours in seconds, at least 3600, got {value:g}")
+    return np.arange(0, max(_last_hour(result) + 1 - int(window // HOUR), 0), int(step // HOUR))
+
+
+def _in_windows(result: Result, starts: IntArray, width: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return GPU-time attained and owed in windows of `width` hours, and their ratio, each of shape (starts, tenants).
+
+    The ratio is NaN where nothing is owed.
+    """
+    got, owed = (
+        _at_hours(result, name, starts + width) - _at_hours(result, name, starts)
+        for name in ("attained_service", "fair_service")
+    )
+    rho = np.full(got.shape, np.nan)
+    np.divide(got, owed, out=rho, where=owed > 0)
+    return got, owed, rho
+
+
+def _at_hours(result: Result, column: str, hours: IntArray) -> FloatArray:
+    """Return a column of the timeline at some whole hours, shape (hours, tenants).
+
+    Between two rows nothing changes: GPU-time grows evenly, and GPUs are those of the later row.
+    """
+    n = len(_tenants(result))
+    recorded = result.timeline["time"].to_numpy()[:: max(n, 1)] / HOUR
+    table = result.timeline[column].to_numpy().reshape(-1, max(n, 1))
+    after = np.searchsorted(recorded, hours)
+    if column in ("held", "waiting"):
+        return np.asarray(table[after])
+    before = np.maximum(after - 1, 0)
+    per_hour = (table[after] - table[before]) / np.maximum(recorded[after] - recorded[before], 1)[:, None]
+    return np.asarray(table[after] - per_hour * (recorded[after] - hours)[:, None])
+
+
+def _tenants(result: Result) -> npt.NDArray[np.object_]:
+    """Return the tenants in the order of the timeline."""
+    time = result.timeline["time"]
+    return result.timeline["tenant"].to_numpy(dtype=object)[: int((time == time.min()).sum())]
+
+
+def _last_hour(result: Result) -> int:
+    """Return the last hour of the timeline; -1 if it is empty."""
+    return int(result.timeline["time"].iloc[-1] // HOUR) if len(result.timeline) else -1
 
 
 def summary(result: Result) -> dict[str, Any]:

@@ -37,7 +37,8 @@ class Result:
     excluded_jobs : DataFrame, columns job_id, tenant, demand, duration, reason
         Jobs that no policy could ever run; they are not simulated.
     timeline : DataFrame, columns time, tenant, attained_service, fair_service, held, waiting
-        At every whole hour: GPU-time since second 0 (Eqs. 9, 11), GPUs held, GPUs requested by pending jobs.
+        At whole hours: GPU-time since second 0 (Eqs. 9, 11), GPUs held, GPUs requested by pending jobs. Hours between
+        two hours within which nothing changes may be left out; `metrics.hourly` fills them in.
     grants : DataFrame or None
         One row for each period in which a job, or an app, held GPUs without a break or under one lease:
         `GRANT_COLUMNS`, and columns of one system. `cluster`, only if asked for: tenant, kind (start, restart or

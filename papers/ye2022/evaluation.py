@@ -31,6 +31,7 @@ from astraea.traces.trace import Trace
 from papers.scales import SCALES, at_scale, seeds
 from papers.ye2022 import readings
 from papers.ye2022.readings import PAPERS, PROGRAM, READINGS, Scheduler, able, compared, policy_named, settings_of
+from papers.ye2022.whole_rounds import CountedRun
 
 Row = dict[Any, Any]
 """Columns that distinguish a run."""
@@ -161,13 +162,18 @@ def grid_of(rows: Iterable[tuple[int, Run, Mapping[str, Any]]]) -> Grid:
     )
 
 
+def kind_of(reading: str) -> type[Run]:
+    """Return the kind of runs of a reading: the authors' program counts in whole rounds."""
+    return CountedRun if reading == PROGRAM else Run
+
+
 def runs_of(
     schedulers: Iterable[Scheduler], reading: str, seed: int, trace: Trace, cluster: Cluster, keep: Keep = READ,
     **own: Any,
 ) -> Iterator[tuple[Run, Row]]:  # fmt: skip
     """Yield runs of schedulers on one trace by the rules of a reading, each with its row of an index."""
     for s in schedulers:
-        run = Run(trace, cluster, s.made, settings=settings_of(reading, s), keep=keep)
+        run = kind_of(reading)(trace, cluster, s.made, settings=settings_of(reading, s), keep=keep)
         yield run, {"reading": reading, "scheduler": s.name, "seed": seed, "nodes": cluster.nodes, **own}
 
 
@@ -211,12 +217,11 @@ def lease_grid(trace: str, scale: str = "paper") -> Grid:
     busy = float(load_workload(trace, scale)[0].duration.sum())
     terms = [t for t in LEASE_TERMS if t >= 900 or busy / t <= MOST_LEASES]
     rows: list[tuple[Run, Row]] = []
-    paid = {PROGRAM: (readings.RELEASED, Settings(whole_rounds=True)), PAPERS: (readings.ASTRAEA, Settings())}
-    for reading, (scheduler, settings) in paid.items():
+    for reading, scheduler in {PROGRAM: readings.RELEASED, PAPERS: readings.ASTRAEA}.items():
         for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale), reading):
             for t in terms:
                 own = {"reading": reading, "scheduler": "astraea", "seed": seed, "lease_term": t}
-                run = Run(jobs, cluster, scheduler.made(lease_term=t), settings=settings, keep=kept(trace))
+                run = kind_of(reading)(jobs, cluster, scheduler.made(lease_term=t), keep=kept(trace))
                 rows.append((run, own))
     return Grid.of(rows)
 

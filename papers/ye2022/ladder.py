@@ -25,7 +25,6 @@ from papers.scales import seeds
 from papers.ye2022.evaluation import INTERVAL, READ, Row, load_workload
 from papers.ye2022.readings import (
     COMPARED,
-    COUNTED,
     FLAWED,
     NO_COST,
     PAPERS,
@@ -37,6 +36,7 @@ from papers.ye2022.readings import (
 )
 from papers.ye2022.released import EARLY_LEASE, RULES
 from papers.ye2022.tables import fairness_figures
+from papers.ye2022.whole_rounds import CountedRun
 
 SEEDS: Final = {name: {"small": 2, "paper": 10} for name in ("venus", "philly")}
 MEASURES: Final = ("sharing_loss", "tenant_below_99", "average_jct", "average_slowdown")
@@ -94,9 +94,9 @@ RUNGS: Final = (
     Rung("true running times", _ENTIRE, learned=False),
     Rung("free preemption", _ENTIRE, NO_COST, learned=False),
     Rung("list flaw", _ENTIRE, FLAWED, learned=False),
-    Rung(_LAST, _ENTIRE, COUNTED, learned=False, in_rounds=False),
-    Rung("early leases for all", _with_early_leases(EARLY_LEASE), COUNTED, False, False, beside=_LAST),
-    Rung("early leases for none", _with_early_leases(0), COUNTED, False, False, beside=_LAST),
+    Rung(_LAST, _ENTIRE, FLAWED, learned=False, in_rounds=False),
+    Rung("early leases for all", _with_early_leases(EARLY_LEASE), FLAWED, False, False, beside=_LAST),
+    Rung("early leases for none", _with_early_leases(0), FLAWED, False, False, beside=_LAST),
 )
 """In the order of tables and pictures: the main line, then the side rungs."""
 _BEFORE: Final = {here.name: here.beside or before.name for before, here in itertools.pairwise(RUNGS)}
@@ -120,7 +120,8 @@ def ladder_grid(trace: str, scale: str = "paper") -> Grid:
                 estimator = "gradient-boosting" if rung.learned and s.made.needs_estimates else "oracle"
                 settings = replace(rung.settings, estimator=estimator)
                 keep = READ if s.name == "allox" else _READ if trace in SEEDS else _OF_A_LOG
-                run = Run(jobs, cluster, s.made, settings=settings, keep=keep)
+                kind = Run if rung.in_rounds else CountedRun
+                run = kind(jobs, cluster, s.made, settings=settings, keep=keep)
                 rows.append((run, {"rung": rung.name, "scheduler": s.name, "seed": seed}))
     return Grid.of(rows)
 

@@ -27,6 +27,7 @@ from astraea.cluster.engine.state import quotas, whole
 from astraea.cluster.simulation import split_off_impossible
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
+from astraea.core.metrics import hourly
 from astraea.core.result import Result
 from astraea.core.units import HOUR
 from astraea.experiments.grid import Grid
@@ -165,7 +166,7 @@ def tenant_figures(result: Result) -> dict[str, Any]:
 
 def hourly_service(result: Result) -> dict[str, Any]:
     """GPU-time in every whole hour [GPU-s]: `attained` and `fair` (Eqs. 9, 11), frames of hours x tenants."""
-    by_time = result.timeline.pivot_table(
+    by_time = hourly(result).pivot_table(
         index="time", columns="tenant", values=["attained_service", "fair_service"], sort=False
     )
     totals = {c: by_time[f"{c}_service"] for c in ("attained", "fair")}

@@ -10,7 +10,7 @@ from the papers
 
 The `ladder` leads from the second to the first, a difference at a time. In both, time is counted in rounds (§6.1.3): a
 job exists from the first round that sees it. The program does so itself, with submissions to the second and sums over
-whole rounds (`Settings.whole_rounds`); otherwise the trace is brought to rounds first (`Trace.in_rounds`), and
+whole rounds (`whole_rounds`); otherwise the trace is brought to rounds first (`Trace.in_rounds`), and
 everything else is exact.
 """
 
@@ -36,7 +36,6 @@ NO_COST: Final = Settings(checkpoint_overhead=0.0, restart_overhead=0.0)
 """Settings of the released simulator without its flaw."""
 
 FLAWED: Final = dataclasses.replace(NO_COST, list_removal_flaw=True)  # as in the released simulator
-COUNTED: Final = dataclasses.replace(FLAWED, whole_rounds=True)  # and counted as there
 
 
 class Scheduler(NamedTuple):
@@ -123,5 +122,5 @@ def able(schedulers: Iterable[Scheduler], trace: Trace) -> tuple[Scheduler, ...]
 def settings_of(reading: str, scheduler: Scheduler) -> Settings:
     """Return the settings of a scheduler in a reading."""
     if reading == PROGRAM:
-        return COUNTED
+        return FLAWED
     return Settings(estimator="gradient-boosting" if scheduler.made.needs_estimates else "oracle")

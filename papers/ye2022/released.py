@@ -23,7 +23,7 @@ from astraea.cluster.engine.state import quotas
 from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
-from astraea.core.metrics import SHARING_LOSS, summary
+from astraea.core.metrics import SHARING_LOSS, hourly, summary
 from astraea.core.result import Result
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.experiments.grid import Grid
@@ -136,10 +136,11 @@ def job_figures(result: Result) -> pd.DataFrame:
 
 def held_at_submission(result: Result) -> np.ndarray:
     """GPUs that the tenant of each job held at the last full hour before its submission [GPU], shape (n,)."""
-    names = pd.Index(result.timeline["tenant"].unique())
-    hourly = result.timeline["held"].to_numpy().reshape(-1, len(names))
+    every_hour = hourly(result)
+    names = pd.Index(every_hour["tenant"].unique())
+    gpus = every_hour["held"].to_numpy().reshape(-1, len(names))
     hour = (result.jobs["submit_time"].to_numpy() // HOUR).astype(int)
-    held: np.ndarray = hourly[np.minimum(hour, len(hourly) - 1), names.get_indexer(result.jobs["tenant"])]
+    held: np.ndarray = gpus[np.minimum(hour, len(gpus) - 1), names.get_indexer(result.jobs["tenant"])]
     return held
 
 

@@ -22,7 +22,7 @@ from astraea.cluster.simulate import simulate
 from astraea.cluster.simulation import split_off_impossible
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.files import write_atomically
-from astraea.core.metrics import tenant_windows
+from astraea.core.metrics import hourly, tenant_windows
 from astraea.core.result import Result
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.traces.trace import Trace
@@ -87,7 +87,8 @@ def frames(trace: Trace, cluster: Cluster, result: Result, followed: IntArray) -
     shape = (-1, len(trace.tenants))
     first, last = (int(day * DAY / STEP) for day in (DAY_SHOWN, DAY_SHOWN + 1))
     rho = tenant_windows(slow, window=DAY * times)["rho_tenant"].to_numpy().reshape(shape)
-    shown = {name: slow.timeline[name].to_numpy().reshape(shape)[first : last + 1] for name in ("held", "waiting")}
+    every_hour = hourly(slow)
+    shown = {name: every_hour[name].to_numpy().reshape(shape)[first : last + 1] for name in ("held", "waiting")}
     rho = rho[first - int(DAY / STEP) :][: last + 1 - first]  # a window is a day long, and its row is where it begins
     ends = result.jobs.set_index("job_id")["end_time"]
     return {

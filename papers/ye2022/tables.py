@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from astraea.core.metrics import SLACK, has_sharing_loss, sharing_loss, summary, tenant_windows
+from astraea.core.metrics import SLACK, has_sharing_loss, hourly, sharing_loss, summary, tenant_windows
 from astraea.core.result import Result
 from astraea.core.units import DAY
 from astraea.plots.statistics import mean_interval
@@ -124,8 +124,8 @@ def _stacked(means: Mapping[str, Any]) -> pd.DataFrame:
 
 def busy_utilization(result: Result) -> float:
     """GPU-time held over the GPU-time that there is until the last full hour of submissions; in [0, 1]."""
-    hourly = cluster_timeline(result)
-    until = hourly[(hourly["time"] > 0) & (hourly["time"] <= result.jobs["submit_time"].max())]
+    whole = cluster_timeline(result)
+    until = whole[(whole["time"] > 0) & (whole["time"] <= result.jobs["submit_time"].max())]
     if until.empty:
         return float("nan")
     last = until.iloc[-1]
@@ -135,7 +135,7 @@ def busy_utilization(result: Result) -> float:
 def cluster_timeline(result: Result) -> pd.DataFrame:
     """Sums over all tenants at every whole hour: columns time [s], attained_service [GPU-s], held, waiting [GPU]."""
     columns = ["attained_service", "held", "waiting"]
-    return result.timeline.groupby("time", sort=True)[columns].sum().reset_index()
+    return hourly(result).groupby("time", sort=True)[columns].sum().reset_index()
 
 
 def plus_minus(frame: pd.DataFrame, by: str, columns: Mapping[str, tuple[str, float]], digits: int = 3) -> pd.DataFrame:

@@ -58,7 +58,7 @@ class Parameters(NamedTuple):
 def astraea_with_rules(s: View) -> None:
     """[Ye2022] Algorithms 1 and 2 with rules of the authors' program."""
     p = unpack(Parameters, s.parameters)
-    is_closed = np.zeros(len(s.tenant), np.bool_)
+    is_closed = s.tenant.refused > 0  # there were no nodes for a gang of this tenant
     while some_job_fits(s) or p.early_lease > 0:
         t = select_tenant(s, p, is_closed)
         if t == NO_TENANT:

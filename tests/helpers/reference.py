@@ -59,7 +59,7 @@ def tiresias_l(
 
 def astraea(s: Twin, renewal_bonus: float = 0, deadline_bonus: float = 0) -> None:
     """Algorithms 1 and 2 with §6.1.1: the tenant furthest below its quota, then its job with the least rho."""
-    if not (renewal_bonus or deadline_bonus):
+    if not (renewal_bonus or deadline_bonus or s.refused):
         s.picks = textbook.astraea(s)
         return
 
@@ -73,13 +73,13 @@ def astraea(s: Twin, renewal_bonus: float = 0, deadline_bonus: float = 0) -> Non
             reward += exact(deadline_bonus)
         return True, key(-reward), job.index
 
-    by_tenant(s, lambda t: (key(rho_tenant(s, t)), t), job_order)
+    by_tenant(s, lambda t: (key(rho_tenant(s, t)), t), job_order, closed=tuple(job.tenant for job in s.refused))
 
 
 def rho_tenant(s: Twin, t: int, hour: int = 0) -> Exact:
     """Fairness of a tenant since a whole hour, with what it got in this round in full (Eq. 12 with Eq. 16)."""
     assert s.lease is not None
-    granted = sum(job.demand for job in s.picks if job.tenant == t)
+    granted = sum(job.demand for job in s.started + s.picks if job.tenant == t)
     attained = s.tenants[t].attained - s.hours[hour][t][0]
     return ratio(attained + granted * s.lease, s.tenants[t].quota * (s.now - hour * HOUR + s.lease))
 
@@ -105,7 +105,7 @@ def astraea_with_rules(
             renewed = [j for j in s.running() if j.tenant == job.tenant and j.renewed]
             s.make_room(job, [j for j in renewed if s.now - j.lease_start < exact(early_lease)])
 
-    by_tenant(s, tenant_order, job_order, make_room)
+    by_tenant(s, tenant_order, job_order, make_room, tuple(job.tenant for job in s.refused))
 
 
 def by_tenant(
@@ -113,9 +113,10 @@ def by_tenant(
     tenant_order: Callable[[int], Any],
     job_order: Callable[[Job], Any],
     make_room: Callable[[Job], None] = lambda job: None,
+    closed: tuple[int, ...] = (),
 ) -> None:
     """The first job of the first tenant, until no job waits; a tenant whose job does not fit is closed (line 16)."""
-    queue = s.queues()
+    queue = {t: [] if t in closed else jobs for t, jobs in s.queues().items()}
     while waiting := [t for t in queue if queue[t]]:
         t = min(waiting, key=tenant_order)
         job = min(queue[t], key=job_order)

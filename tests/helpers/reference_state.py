@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -46,6 +46,8 @@ class Twin(textbook.Simulation):
         self.placement = placement
         self.synchronous = synchronous  # leases end together; only jobs that lose their GPUs pay for a checkpoint
         self.picks: list[Job] = []  # jobs that get a lease at this round, in order
+        self.started: list[Job] = []  # jobs whose lease began when the policy chose before, in this round
+        self.refused: list[Job] = []  # jobs that were granted in this round and could not be placed
         self.revoked: list[Job] = []  # running jobs that the policy takes GPUs from in this round
         self.promoted_at: dict[Job, Exact] = defaultdict(int)  # `held` at the last promotion (Tiresias)
         self.first_pass: dict[Job, Exact] = {}  # when the job came (Gandiva_fair)
@@ -72,7 +74,7 @@ class Twin(textbook.Simulation):
 
     def make_room(self, job: Job, among: list[Job]) -> None:
         """Revoke leases until a job fits, the youngest first; none if all of these are not enough."""
-        among = sorted(among, key=lambda j: (j.lease_start, j.index))
+        among = sorted(set(among) - set(self.started), key=lambda j: (j.lease_start, j.index))
         if self.free + sum(j.demand for j in among) >= job.demand:
             while self.free < job.demand:
                 self.revoked.append(among.pop())
@@ -107,14 +109,34 @@ class Twin(textbook.Simulation):
             super().save(job)
         super().preempt(job)
 
+    def round(self, policy: Callable[[textbook.Simulation], list[Job]]) -> None:
+        """Let the policy choose again, without the first gang that cannot be placed, as long as there is one."""
+        self.started, self.refused = [], []
+        super().round(policy)
+        while missed := [job for job in self.picks if job.status == "pending"]:
+            self.refused.append(missed[0])
+            self.started += [job for job in self.picks if job.status == "running"]
+            self.candidates = [job for job in self.jobs if job.status == "pending" and job not in self.refused]
+            self.free = self.gpus - sum(job.demand for job in self.jobs if job.status == "running")
+            if not self.candidates:
+                break
+            self.carry_out(policy(self))
+
+    def carry_out(self, picks: list[Job]) -> None:
+        """After a gang that cannot be placed, only renewals stand."""
+        self.misses = False
+        super().carry_out(picks)
+
     def place(self, demand: int) -> Nodes | None:
         """Choose nodes for a gang; None if it has to wait (only under "strict", because the free GPUs suffice)."""
+        if self.misses:
+            return None
         if self.placement == "spread":
             taken = [0] * len(self.free_on)
             for _ in range(demand):
                 taken[max(range(len(taken)), key=lambda node: (self.free_on[node] - taken[node], -node))] += 1
             return tuple((node, gpus) for node, gpus in enumerate(taken) if gpus)
         nodes = textbook.place(self.free_on, self.gpus_per_node, demand)
-        whole, rest = divmod(demand, self.gpus_per_node)
-        is_tight = len(nodes) == whole + (rest > 0) and sum(gpus == self.gpus_per_node for _, gpus in nodes) == whole
-        return nodes if is_tight or self.placement != "strict" else None
+        is_tight = len(nodes) == -(-demand // self.gpus_per_node)
+        self.misses = self.placement == "strict" and not is_tight
+        return None if self.misses else nodes

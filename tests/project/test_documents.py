@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from places import OPS, ROOT
 
 from astraea.cli.main import app
-from astraea.traces.readers import FORMATS
+from astraea.traces.readers import formats
 from papers import __main__ as papers
 from papers.claims.evaluate import evaluate
 from papers.running.reproduce import major_claims
@@ -87,7 +87,7 @@ def test_the_readme_is_one_page_and_leads_to_all_others() -> None:
 
 
 def test_every_format_is_described() -> None:
-    assert tuple(re.findall(r"^\| `([a-z][\w-]+)` \|", PAGES["docs/your_own_trace.md"], re.M)) == FORMATS
+    assert tuple(re.findall(r"^\| `([a-z][\w-]+)` \|", PAGES["docs/your_own_trace.md"], re.M)) == formats()
 
 
 def test_every_make_target_exists() -> None:

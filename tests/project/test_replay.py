@@ -13,6 +13,7 @@ from browsers import browsing
 from places import ROOT
 from processes import wait_until
 
+from astraea.core.metrics import hourly
 from astraea.core.units import DAY, HOUR
 from papers.ye2022 import replay
 
@@ -39,11 +40,12 @@ def test_frames_are_those_of_the_simulator() -> None:
     assert SHOWN["runs"]["astraea/15"] == replay.frames(trace, cluster, result, followed)
     assert [job["id"] for job in SHOWN["jobs"]] == list(trace.job_id[followed])
 
-    waited = result.timeline.groupby(result.timeline["time"] // DAY)["waiting"].sum()
+    every_hour = hourly(result)
+    waited = every_hour.groupby(every_hour["time"] // DAY)["waiting"].sum()
     assert waited.idxmax() == replay.DAY_SHOWN
-    slow = replay.stretched(trace, cluster, result, 2.0).timeline
+    slow = hourly(replay.stretched(trace, cluster, result, 2.0))
     for column, times in (("attained_service", 2.0), ("fair_service", 2.0), ("held", 1.0), ("waiting", 1.0)):
-        exact = result.timeline[column].to_numpy()
+        exact = every_hour[column].to_numpy()
         found = slow.loc[slow["time"] % (2 * HOUR) == 0, column].to_numpy()[: len(exact)] / times
         np.testing.assert_allclose(found, exact[: len(found)], rtol=1e-12, atol=1e-3)
 

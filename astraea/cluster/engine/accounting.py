@@ -70,12 +70,14 @@ def change_held(s: View, t: int, gpus: int, time: float) -> None:
     s.tenant[t].attained = tenant_alloc(s, t, time)
     s.tenant[t].attained_until = time
     s.tenant[t].held += gpus
+    s.changed = time
 
 
 @inlined
 def change_active(s: View, j: int, sign: int, time: float) -> None:
     """Make job `j` active (+1) or inactive (-1) at `time`, and update the shares of its tenant's jobs."""
     t = s.job[j].tenant
+    s.changed = time
     s.contention = contention_integral(s, time)
     s.contention_until = time
     s.active_jobs += sign
@@ -100,18 +102,43 @@ def change_active(s: View, j: int, sign: int, time: float) -> None:
 
 @inlined
 def record_hours(s: View, time: float) -> None:
-    """Write the timeline up to `time`; nothing has changed since the last event."""
-    while s.n_hours * HOUR <= time:
-        h = s.n_hours
-        at = h * HOUR
-        for t in range(len(s.tenant)):
-            s.timeline[h, t].attained = tenant_alloc(s, t, at)
-            s.timeline[h, t].fair = tenant_fair(s, t, at)
-            s.timeline[h, t].held = s.tenant[t].held
-        everyone = len(s.tenant)
-        first = s.region[everyone].start
-        for q in range(first, first + s.region[everyone].length):
-            j = s.queue[q]
-            if s.job[j].status == PENDING:
-                s.timeline[h, s.job[j].tenant].waiting += s.job[j].demand
+    """Record the whole hours up to `time`; nothing has changed since the last event.
+
+    Of consecutive hours in which nothing changes, only the first and the last have a row.
+    """
+    last = int(time // HOUR)
+    while s.n_hours <= last:
+        row = s.n_rows
+        if not s.every_hour and row >= 2 and s.changed <= s.hour[row - 2] * HOUR:
+            row -= 1  # in place of the last row
+        s.hour[row] = s.n_hours
+        write_row(s, row)
+        s.n_rows = row + 1
         s.n_hours += 1
+        if not s.every_hour and s.n_hours < last:
+            s.n_hours = last
+
+
+@inlined
+def write_row(s: View, row: int) -> None:
+    """Write a row of the timeline at its hour."""
+    at = s.hour[row] * HOUR
+    for t in range(len(s.tenant)):
+        s.timeline[row, t].attained = tenant_alloc(s, t, at)
+        s.timeline[row, t].fair = tenant_fair(s, t, at)
+        s.timeline[row, t].held = s.tenant[t].held
+        s.timeline[row, t].waiting = 0
+    everyone = len(s.tenant)
+    first = s.region[everyone].start
+    for q in range(first, first + s.region[everyone].length):
+        j = s.queue[q]
+        if s.job[j].status == PENDING:
+            s.timeline[row, s.job[j].tenant].waiting += s.job[j].demand
+
+
+@inlined
+def alloc_at_hour(s: View, t: int, hour: int) -> float:
+    """GPU-time that tenant `t` has attained until a whole hour that is over [GPU-s]."""
+    row = int(np.searchsorted(s.hour[: s.n_rows], hour))
+    since = s.hour[row] - hour  # GPUs held in these hours are those of the row
+    return s.timeline[row, t].attained - s.timeline[row, t].held * since * HOUR

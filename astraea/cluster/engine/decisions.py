@@ -6,7 +6,7 @@ from typing import Final
 
 from astraea.cluster.engine import placement
 from astraea.cluster.engine.leases import revoke_lease, start_lease, stop
-from astraea.cluster.engine.queues import dequeue, put
+from astraea.cluster.engine.queues import dequeue, enqueue, put
 from astraea.cluster.engine.state import EXPIRED, PENDING, RUNNING, Private, View
 from astraea.core.compilation import inlined
 
@@ -76,7 +76,9 @@ def are_valid(s: View, x: Private) -> bool:
 def apply(s: View, x: Private) -> bool:
     """Carry the decisions out: revocations and preemptions first, then leases in order of selection.
 
-    Return false if the nodes that the policy chose cannot be given.
+    A gang for which there are no nodes now is refused, and the policy chooses again without it, for the rest of this
+    round ([Ye2022] Algorithm 1, lines 9 to 16): of the later decisions only renewals stand. Return false if the nodes
+    that the policy chose cannot be given.
     """
     time = s.now
     for k in range(s.n_revoked):
@@ -86,28 +88,34 @@ def apply(s: View, x: Private) -> bool:
         j = s.expired[k]
         if not s.job[j].decided:
             stop(s, x, j, time)
-    choice, n_started = 0, 0
+    choice, n_started, n_refused = 0, 0, x.n_refused
     for k in range(s.n_granted):
-        j = s.granted[k]
+        j, t = s.granted[k], s.job[s.granted[k]].tenant
         s.job[j].decided = False
         s.open_gangs[s.job[j].demand] += 1
         if s.job[j].status == EXPIRED:
             start_lease(s, x, j, time)
+        elif x.n_refused > n_refused:
+            s.tenant[t].granted -= s.job[j].demand
+            while choice < s.n_choices and s.choices[choice].job == j:
+                choice += 1
+            continue
         elif choice < s.n_choices and s.choices[choice].job == j:
             choice = place_as_chosen(s, j, choice)
             if choice < 0:
                 return broken(x, MISPLACED, j)
             start_lease(s, x, j, time)
-        elif placement.place(s, x, j, s.job[j].demand):
+        elif placement.place(s, x, j):
             start_lease(s, x, j, time)
+        put(x.started, n_started, j)
+        n_started += 1
         if s.job[j].status == RUNNING:
-            put(x.started, n_started, j)
-            n_started += 1
-        elif x.restricted:  # not a candidate for the rest of this round
-            put(x.started, n_started, j)
+            s.tenant[t].started += s.job[j].demand
+        else:  # not a candidate for the rest of this round
             put(x.refused, x.n_refused, j)
-            n_started += 1
             x.n_refused += 1
+            s.tenant[t].granted -= s.job[j].demand
+            s.tenant[t].refused += 1
     dequeue(s, x.started, n_started)
     if choice < s.n_choices:
         return broken(x, MISPLACED, s.choices[choice].job)
@@ -116,10 +124,24 @@ def apply(s: View, x: Private) -> bool:
     s.n_revoked = 0
     s.n_choices = 0
     for t in range(len(s.tenant)):
-        s.tenant[t].granted = 0
         s.tenant[t].revoked = 0
+    if x.n_refused > 0:  # the policy chooses again, and leaves the leases that it has just given alone
+        for j in s.running[: s.n_running]:
+            s.job[j].decided = s.job[j].lease_start == time
     s.free = placement.free_gpus(s)
     return True
+
+
+@inlined
+def end_round(s: View, x: Private) -> None:
+    """Make refused gangs candidates again, and forget what tenants were granted in this round."""
+    if x.n_refused > 0:
+        for j in s.running[: s.n_running]:
+            s.job[j].decided = False
+        enqueue(s, x.refused, x.n_refused)
+        x.n_refused = 0
+    for t in range(len(s.tenant)):
+        s.tenant[t].granted = s.tenant[t].started = s.tenant[t].refused = 0
 
 
 @inlined

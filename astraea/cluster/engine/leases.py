@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from astraea.cluster.engine import accounting, placement
 from astraea.cluster.engine.queues import enqueue_one, push_event, put, remove_event, stop_to_run
 from astraea.cluster.engine.state import DONE, EXPIRED, PENDING, RUNNING, Private, View
 from astraea.core.compilation import inlined
+
+HAIR: Final = 1e-8
+"""Part of the time between rounds that is taken for a rounding error."""
 
 
 @inlined
@@ -24,19 +29,30 @@ def arrive(s: View, x: Private, j: int, time: float) -> None:
 
 
 @inlined
+def time_of_round(s: View, number: float) -> float:
+    """Return the time of a round [s]."""
+    return number * s.interval_top / s.interval_bottom
+
+
+@inlined
 def end_of_leases(s: View, x: Private) -> float:
     """Return the end of leases that are granted in this round [s]."""
     term, now = x.lease_rounds, x.round_number
     if term == 0:
         return np.inf
-    return (now + term - (now % term if x.synchronous else 0)) * s.interval
+    return time_of_round(s, now + term - (now % term if x.synchronous else 0))
 
 
 @inlined
 def finish_time(s: View, x: Private, j: int) -> float:
-    """Return the time at which job `j` ends if its lease lasts long enough [s]."""
-    restart = x.restart if x.job[j].cold else 0.0
-    return s.job[j].lease_start + restart + (x.job[j].duration - s.job[j].progress) / x.job[j].speed
+    """Return the time at which job `j` ends if its lease lasts long enough [s].
+
+    An end that misses a round by a rounding error is at that round.
+    """
+    left = (x.job[j].duration - s.job[j].progress) / x.job[j].speed
+    time = s.job[j].lease_start + x.job[j].restart + left
+    at_round = time_of_round(s, np.floor(time / s.interval + 0.5))
+    return at_round if abs(time - at_round) <= HAIR * min(s.interval, time) else time
 
 
 @inlined
@@ -56,8 +72,7 @@ def complete(s: View, x: Private, j: int, time: float) -> None:
     """End job `j`, which has received all its service."""
     end = min(time, finish_time(s, x, j))  # earlier than now if it was overlooked
     charge(s, x, j, end, time)
-    if x.job[j].cold:
-        x.job[j].overhead += x.restart
+    x.job[j].overhead += x.job[j].restart
     s.job[j].progress = x.job[j].duration
     depart(s, x, j, end, time)
     placement.give_back(s, j)
@@ -81,11 +96,14 @@ def end_lease(s: View, x: Private, j: int, time: float) -> None:
     Under a synchronous policy, `stop` charges the checkpoint once it is known that the job is not renewed.
     """
     charge(s, x, j, time, time)
+    held = time - s.job[j].lease_start
+    restart = min(x.job[j].restart, held)  # a lease of a synchronous policy may be shorter than it
+    x.job[j].restart -= restart
+    x.job[j].useful = held - restart
     x.job[j].unsaved = s.job[j].spared
-    spared = x.job[j].unsaved or x.synchronous
-    overhead = (0.0 if spared else x.checkpoint) + (x.restart if x.job[j].cold else 0.0)
-    x.job[j].overhead += overhead
-    s.job[j].progress += (time - s.job[j].lease_start - overhead) * x.job[j].speed
+    checkpoint = 0.0 if x.job[j].unsaved or x.synchronous else min(x.checkpoint, x.job[j].useful)
+    x.job[j].overhead += restart + checkpoint
+    s.job[j].progress += (x.job[j].useful - checkpoint) * x.job[j].speed
     expect(s, j)
     s.job[j].status = EXPIRED
     put(s.expired, s.n_expired, j)
@@ -96,7 +114,7 @@ def end_lease(s: View, x: Private, j: int, time: float) -> None:
 def stop(s: View, x: Private, j: int, time: float) -> None:
     """Preempt job `j`, whose lease has ended and is not renewed."""
     if x.synchronous:
-        overhead = min(x.checkpoint, time - s.job[j].lease_start)  # earlier saves are not lost
+        overhead = min(x.checkpoint, x.job[j].useful)  # earlier saves are not lost
         x.job[j].overhead += overhead
         s.job[j].progress -= overhead * x.job[j].speed
         expect(s, j)
@@ -117,10 +135,10 @@ def lose(s: View, x: Private, j: int, time: float) -> None:
 def start_lease(s: View, x: Private, j: int, time: float) -> None:
     """Start a lease of job `j`, which has its nodes."""
     renewal = s.job[j].status == EXPIRED
-    x.job[j].cold = not renewal and s.job[j].leases > 0
     if s.job[j].leases == 0:
         x.job[j].first_start = time
     if not renewal:
+        x.job[j].restart = x.restart if s.job[j].leases > 0 else 0.0
         x.job[j].speed = x.job[j].sensitivity if placement.count_nodes(s, j) > s.rules.nodes[j] else 1.0
     if x.keep_log:
         write_log(s, x, j, time, 2 if renewal else int(s.job[j].leases > 0))

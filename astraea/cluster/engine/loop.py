@@ -20,6 +20,7 @@ from numba import types
 from astraea.cluster.engine import accounting, decisions, leases, placement, queues
 from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, WHILE_ONE_WAITS, Private, View
 from astraea.core.compilation import Reference, borrowed, inlined
+from astraea.core.units import HOUR
 
 # return values of `run`
 FINISHED: Final = 0
@@ -42,8 +43,8 @@ def run(view: View, private: Private, select: Any) -> int:
         if x.n_done == len(s.job):
             return FINISHED
         number = next_round(s, x)
-        round_time = number * s.interval
-        if s.n_hours + (round_time - s.now) / 3600.0 + 2 > len(s.timeline) or log_is_full(s, x):
+        round_time = leases.time_of_round(s, number)
+        if timeline_is_full(s) or log_is_full(s, x):
             return FULL
         x.round_number = number
         advance(s, x, round_time)
@@ -57,10 +58,8 @@ def run(view: View, private: Private, select: Any) -> int:
                 if something and not (decisions.are_valid(s, x) and decisions.apply(s, x)):
                     return BROKEN
                 if x.n_refused == refused or s.region[len(s.tenant)].length == 0:
-                    break  # else choose again: jobs that do not fit on their nodes hold nothing back
-            if x.n_refused > 0:
-                queues.enqueue(s, x.refused, x.n_refused)
-                x.n_refused = 0
+                    break  # else choose again: gangs for which there are no nodes hold nothing back
+            decisions.end_round(s, x)
             if is_stuck(s, x):
                 return BROKEN
     return PAUSED
@@ -83,7 +82,7 @@ def next_round(s: View, x: Private) -> int:
         time = min(time, x.heap[0].time)
     if time == np.inf:  # all jobs wait and none runs
         return x.round_number + 1
-    number = round_at(time, s.interval)
+    number = round_at(s, time)
     return max(number, x.round_number + 1) if began else number
 
 
@@ -97,14 +96,23 @@ def looks_again(s: View, x: Private) -> bool:
 
 
 @inlined
-def round_at(time: float, interval: float) -> int:
-    """Return the number of the first round not before `time`, computed with the same products as the rounds' times."""
-    number = int(np.ceil(time / interval))
-    if number > 0 and (number - 1) * interval >= time:
+def round_at(s: View, time: float) -> int:
+    """Return the number of the first round not before `time`."""
+    number = int(np.ceil(time / s.interval))
+    if number > 0 and leases.time_of_round(s, number - 1) >= time:
         return number - 1
-    if number * interval < time:
+    if leases.time_of_round(s, number) < time:
         return number + 1
     return number
+
+
+@inlined
+def timeline_is_full(s: View) -> bool:
+    """Return whether one more round could overflow the timeline.
+
+    All events until the next round happen in the last interval before it; the hours before those need two rows.
+    """
+    return s.n_rows + s.interval / HOUR + 5 > len(s.timeline)
 
 
 @inlined
@@ -154,7 +162,8 @@ def hold_back_neighbours(s: View, x: Private, round_time: float) -> None:
     """
     if x.heap_size == 0 or x.heap[0].time > round_time:
         return
-    last_round, late = (x.round_number + np.array([-1, 1])) * s.interval
+    number = x.round_number
+    last_round, late = leases.time_of_round(s, number - 1), leases.time_of_round(s, number + 1)
     is_behind = False
     for j in s.running[: s.n_running]:
         time = x.heap[x.job[j].heap_position].time

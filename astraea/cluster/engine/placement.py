@@ -1,17 +1,16 @@
 """Placement of gangs on nodes ([Ye2022] §6.1.3: consolidated, on as few nodes as possible).
 
 consolidated
-    Whole nodes first, then the fullest node that still fits the rest. If no such nodes are free, the emptiest nodes
-    one after the other until the rest fits on one node, which is then the fullest that holds it.
+    The emptiest nodes one after the other until the rest fits on one node, which is then the fullest that holds it.
+    These are the fewest nodes on which the gang fits now.
 strict
-    Like consolidated, but the gang waits instead of spreading over more nodes than necessary.
+    Like consolidated, but the gang waits if it would be on more nodes than in an empty cluster.
 spread
     GPU by GPU from the node with most free GPUs.
 random
     GPU by GPU, every free GPU equally likely.
 
-Ties go to the node with the lowest index. If nodes differ, or a job may not run on all of them, it gets the emptiest of
-its nodes one after the other. The rest goes to the fullest node that holds it, as soon as there is one.
+Ties go to the node with the lowest index.
 """
 
 from __future__ import annotations
@@ -29,76 +28,67 @@ STRICT, SPREAD, RANDOM = range(1, 4)
 
 
 @inlined
-def place(s: View, x: Private, j: int, gpus: int) -> bool:
-    """Give job `j` its gang; return false if it has to wait."""
-    kind = x.placement
-    if x.restricted:
-        return place_within(s, x, j, gpus)
-    if kind == SPREAD or kind == RANDOM:
-        for _ in range(gpus):
-            take(s, j, int(np.argmax(s.node_free)) if kind == SPREAD else drawn(x, s.node_free), 1)
-        return True
-    per_node = s.gpus_per_node
-    whole, rest = gpus // per_node, gpus % per_node
-    empty = 0
-    for node in range(len(s.node_free)):
-        empty += s.node_free[node] == per_node
-    # the rest may go to an empty node only if one remains beside the whole ones
-    partner = -1
-    if rest > 0:
-        partner = fullest_that_fits(s, rest, per_node if empty > whole else per_node - 1)
-    if empty >= whole and (rest == 0 or partner >= 0):
-        if rest > 0 and s.node_free[partner] < per_node:
-            take(s, j, partner, rest)
-            rest = 0
-        node = 0
-        while whole > 0:
-            if s.node_free[node] == per_node:
-                take(s, j, node, per_node)
-                whole -= 1
-            node += 1
-        if rest > 0:
-            take(s, j, fullest_that_fits(s, rest, per_node), rest)
-        return True
-    if kind == STRICT:
-        return False
-    left = gpus
+def plan(free: I, gpus: int) -> I:
+    """Return the GPUs of a consolidated gang on each node, shape (nodes,); empty if it does not fit.
+
+    `free`, shape (nodes,), are the GPUs that the gang may use on each node.
+    """
+    if free.sum() < gpus:
+        return free[:0].copy()
+    parts, left = np.zeros(len(free), np.int64), gpus
     while left > 0:
-        node = int(np.argmax(s.node_free))
-        if left <= s.node_free[node]:
-            node = fullest_that_fits(s, left, per_node)
-        part = min(left, s.node_free[node])
-        take(s, j, node, part)
-        left -= part
-    return True
+        emptiest, fullest, most, least = 0, -1, 0, 0
+        for node in range(len(free)):
+            open_gpus = free[node] - parts[node]
+            if open_gpus > most:
+                emptiest, most = node, open_gpus
+            if open_gpus >= left and (fullest < 0 or open_gpus < least):
+                fullest, least = node, open_gpus
+        if fullest >= 0:
+            parts[fullest] += left
+            return parts
+        parts[emptiest] += most
+        left -= most
+    return parts
 
 
 @inlined
-def place_within(s: View, x: Private, j: int, gpus: int) -> bool:
-    """Give job `j` its gang on the nodes that it may use; return false if it has to wait."""
-    free, kind = s.node_free * s.rules.allowed[s.rules.kind[j]], x.placement
+def plan_one_by_one(x: Private, free: I, gpus: int) -> I:
+    """Return the same for a gang whose GPUs are chosen one by one: spread, or at random."""
     if free.sum() < gpus:
-        return False
-    parts, left, spans = np.zeros(len(free), np.int64), gpus, 0
-    while left > 0:
-        node, part = int(np.argmax(free)), 1
-        if kind == RANDOM:
-            node = drawn(x, free)
-        elif kind != SPREAD:
-            for other in range(len(free)):
-                if left <= free[other] < free[node]:
-                    node = other
-            part = min(left, free[node])
-        spans += parts[node] == 0
-        free[node] -= part
-        parts[node] += part
-        left -= part
-    if kind == STRICT and spans > s.rules.nodes[j]:
+        return free[:0].copy()
+    left = free.copy()
+    for _ in range(gpus):
+        left[int(np.argmax(left)) if x.placement == SPREAD else drawn(x, left)] -= 1
+    return free - left
+
+
+@inlined
+def usable(s: View, free: I, j: int) -> I:
+    """Return the free GPUs of the nodes on which job `j` may run, and 0 for other nodes, shape (nodes,)."""
+    return free * s.rules.allowed[s.rules.kind[j]]
+
+
+@inlined
+def place(s: View, x: Private, j: int) -> bool:
+    """Give job `j` its gang; return false if it has to wait."""
+    free = usable(s, s.node_free, j) if x.restricted else s.node_free
+    if x.placement >= SPREAD:
+        parts = plan_one_by_one(x, free, s.job[j].demand)
+    else:
+        parts = plan(free, s.job[j].demand)
+    if len(parts) == 0 or (x.placement == STRICT and is_spread(s, parts, j)):
         return False
     for node in range(len(parts)):
         if parts[node] > 0:
             take(s, j, node, parts[node])
     return True
+
+
+@inlined
+def is_spread(s: View, parts: I, j: int) -> bool:
+    """Return whether the gang of job `j` would be on more nodes than it must be."""
+    return np.count_nonzero(parts) > s.rules.nodes[j]
 
 
 @inlined
@@ -108,19 +98,6 @@ def free_gpus(s: View) -> int:
     for k in range(s.n_expired):
         gpus += s.job[s.expired[k]].demand
     return gpus
-
-
-@inlined
-def fullest_that_fits(s: View, gpus: int, most: int) -> int:
-    """Return the node with the fewest free GPUs, at least `gpus` and at most `most`; -1 if there is none."""
-    best, best_free = -1, most + 1
-    for node in range(len(s.node_free)):
-        free = s.node_free[node]
-        if gpus <= free < best_free:
-            best, best_free = node, free
-            if free == gpus:
-                break
-    return best
 
 
 @inlined

@@ -17,7 +17,9 @@ def record(*fields: tuple[str, type]) -> np.dtype[Any]:
 
 CLOCK: Final = record(
     ("now", float),  # time of this round [s]
-    ("interval", float),  # between rounds [s]
+    ("interval", float),  # between rounds [s] ...
+    ("interval_top", float),  # ... as a fraction, in which the times of rounds are computed ...
+    ("interval_bottom", float),  # ... so that they are the floats nearest to decimal times
     ("lease_end", float),  # of leases that are granted in this round [s]; infinite if the policy does not preempt
     ("free", int),  # GPUs neither under a running lease nor granted in this round; counted before each round [GPU]
     ("gpus", int),  # GPUs of the cluster [GPU]
@@ -33,7 +35,10 @@ CLOCK: Final = record(
     ("gpus_per_node", int),
     ("decay", float),  # rate at which usage decays [1/s]; 0 if the policy does not use it
     ("free_piece", int),
-    ("n_hours", int),
+    ("n_hours", int),  # whole hours until now that are recorded ...
+    ("n_rows", int),  # ... in so many rows of the timeline
+    ("every_hour", bool),  # true if each hour has a row, even if nothing has changed
+    ("changed", float),  # when GPUs or jobs were counted anew for the last time [s]
 )
 
 
@@ -72,7 +77,9 @@ TENANT: Final = record(
     ("whole_quota", int),  # its floor, for admission [GPU]
     ("weight", float),
     ("held", int),  # GPUs under running leases [GPU]
-    ("granted", int),  # GPUs granted at this round [GPU]
+    ("granted", int),  # GPUs granted at this round [GPU] ...
+    ("started", int),  # ... and those of them whose leases have begun: the policy chooses again if gangs are refused
+    ("refused", int),  # gangs granted at this round for which there were no nodes
     ("revoked", int),  # GPUs whose lease was revoked at this round [GPU]
     ("attained", float),  # GPU-time, Eq. 11 [GPU-s] ...
     ("attained_until", float),  # ... up to this time [s]; the same for `decayed`
@@ -133,7 +140,8 @@ PRIVATE_JOB: Final = record(
     ("duration", float),  # [s]
     ("sensitivity", float),
     ("speed", float),  # in the running lease
-    ("cold", bool),  # true if the running lease began with a restart
+    ("restart", float),  # cold start that the running lease began with, or what an earlier, shorter one left of it [s]
+    ("useful", float),  # time of the last lease without the cold start [s]
     ("unsaved", bool),  # true if its last lease ended without a checkpoint
     ("first_start", float),  # [s], NaN before
     ("end_time", float),  # [s], NaN before

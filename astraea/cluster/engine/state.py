@@ -10,6 +10,7 @@ Indices: `j` is a job in order of (submit_time, job_id), `t` a tenant in alphabe
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -56,7 +57,8 @@ class View(NamedTuple):
     tree: Tree  #: the tenants and the queues above them
     node_free: I  #: (nodes,) GPUs that no job holds, after the last round and completions since then
     piece: r.Records  #: (GPUs,) of `PIECE`: GPUs that each job holds on each node, as linked lists
-    timeline: r.Records  #: (hours, T) of `TIMELINE`
+    timeline: r.Records  #: (rows, T) of `TIMELINE`
+    hour: I  #: (rows,) hour of each row of `timeline`
     granted: I  #: decisions: jobs granted a lease, in order of selection
     revoked: I  #: decisions: running jobs that lose their GPUs at this round
     choices: r.Records  #: (GPUs,) of `CHOICE`, decisions: nodes for jobs that the policy places itself
@@ -97,6 +99,11 @@ def whole(quota: F) -> I:
     return np.floor(quota * (1 + 1e-12)).astype(np.int64)
 
 
+def exact(value: float) -> Fraction:
+    """Return the decimal number that a float is printed as."""
+    return Fraction(repr(float(value)))
+
+
 @inlined
 def held_by(s: View, j: int) -> I:
     """Return the GPUs that job `j` holds on each node, shape (nodes,)."""
@@ -116,14 +123,15 @@ def new_state(
     memory: tuple[int, ...] = (0, 0),
     keep_log: bool = False,
     rules: Rules | None = None,
+    equal_parts: bool = False,
     interval: float = 10.0,
     decay: float = 0.0,
     **engine: Any,
 ) -> tuple[View, Private]:
     """Make the state before the first round of a trace whose jobs all fit.
 
-    `estimate` is the median of every job's estimated service [s] and its spread below and above; `engine` sets fields
-    of `ENGINE`.
+    `estimate` is the median of every job's estimated service [s] and its spread below and above; `equal_parts` is as in
+    `nodes_of_gangs`; `engine` sets fields of `ENGINE`.
     """
     n, tenants, m = len(trace), len(trace.tenants), cluster.gpus
     # classes by (tenant, demand, weight), as one integer each: sorting rows takes ten times as long
@@ -134,9 +142,13 @@ def new_state(
     first_class = np.searchsorted(class_tenant, np.arange(tenants + 1))
     jobs_of = np.bincount(trace.tenant, minlength=tenants)
     lines = 4 * n + m if keep_log else 0
-    rules = no_rules(trace, cluster) if rules is None else rules
+    rows = int(min(trace.span / HOUR, n) + interval / HOUR) + 64
+    rules, every = no_rules(trace, cluster) if rules is None else rules, exact(interval)
     view = View(
-        clock=r.records(r.CLOCK, interval=interval, decay=decay, free=m, gpus=m, gpus_per_node=cluster.gpus_per_node),
+        clock=r.records(
+            r.CLOCK, interval=interval, interval_top=every.numerator, interval_bottom=every.denominator, decay=decay,
+            free=m, gpus=m, gpus_per_node=cluster.gpus_per_node,
+        ),
         parameters=np.array([*parameters, 0.0]),  # never empty
         job=r.records(
             r.JOB, n, tenant=trace.tenant, demand=trace.demand, submit_time=trace.submit_time, weight=trace.weight,
@@ -156,11 +168,12 @@ def new_state(
         memory=np.zeros((memory[0], n)),
         tenant_memory=np.zeros((memory[1], tenants)),
         association_memory=np.zeros((sum(memory[2:]), len(rules.parent))),
-        rules=rules._replace(nodes=nodes_of_gangs(rules, trace, cluster)),
+        rules=rules._replace(nodes=nodes_of_gangs(rules, trace, cluster, equal_parts)),
         tree=Tree._make(map(np.array, flat(trace.tenant_weight) if trace.tree is None else trace.tree)),  # writable
         node_free=cluster.node_gpus,
         piece=r.records(r.PIECE, m, next=np.arange(1, m + 1)),
-        timeline=r.records(r.TIMELINE, (int(trace.span / HOUR) + 64, tenants)),
+        timeline=r.records(r.TIMELINE, (rows, tenants)),
+        hour=np.zeros(rows, np.int64),
         granted=np.zeros(m + 1, np.int64),
         revoked=np.zeros(m, np.int64),
         choices=r.records(r.CHOICE, m),
@@ -189,6 +202,6 @@ def grown(view: View, private: Private) -> tuple[View, Private]:
         return np.concatenate([a, np.zeros_like(a)]).view(type(a))
 
     return (
-        view._replace(timeline=doubled(view.timeline)),
+        view._replace(timeline=doubled(view.timeline), hour=doubled(view.hour)),
         private._replace(log=doubled(private.log), place_log=doubled(private.place_log)),
     )

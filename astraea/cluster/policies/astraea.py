@@ -56,7 +56,8 @@ def astraea(s: View) -> None:
 @inlined
 def allocate(s: View, p: Any, q: Parameters, rho: Callable[[View, Any, int], float]) -> None:
     """Algorithm 1 with the parameters `p` of `rho`, by which tenants are compared, and those of Algorithm 2, `q`."""
-    is_closed = np.zeros(len(s.tenant), np.bool_)  # the tenant's first job does not fit, or all of its jobs have leases
+    # tenants whose first job does not fit, for whose gang there were no nodes, or all of whose jobs have leases
+    is_closed = s.tenant.refused > 0
     # line 4: while some pending job fits; every rho (lines 2, 3) is computed when it is needed
     while some_job_fits(s):
         # Phase 1: tenant selection (line 5): the smallest rho of those with pending jobs, ties to the first
@@ -70,7 +71,7 @@ def allocate(s: View, p: Any, q: Parameters, rho: Callable[[View, Any, int], flo
             break
         # Phase 2: job selection (lines 6, 7)
         j = select_job(s, q, t)
-        # lines 8-10: if its gang is free (<=, printed <); on which nodes (line 9) the engine decides after the round
+        # lines 8-10: if its gang is free (<=, printed <); without nodes (line 9), the engine asks again without it
         if j != NO_JOB and fits(s, j):
             # lines 11-15: a lease, so fewer GPUs are free; the grant counts in the tenant's rho at once
             grant(s, j)

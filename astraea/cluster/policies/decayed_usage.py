@@ -47,4 +47,5 @@ def decayed_usage(s: View) -> None:
 def half_lives(s: View, p: Parameters, t: int) -> float:
     """Return the usage of tenant `t` per quota, leases granted in this round included."""
     usage = tenant_decayed(s, t, s.now) + s.tenant[t].granted * p.lease_term
-    return level(usage / (s.tenant[t].quota * p.half_life))
+    remembered = min(p.half_life, s.now + p.lease_term)  # otherwise a long half-life makes all usage tie
+    return level(usage / (s.tenant[t].quota * remembered))

@@ -152,9 +152,11 @@ def select_job(s: View, t: int, p: Parameters, part: float) -> int:
     Within a common quantum, only new jobs.
     """
     best, best_pass = NO_JOB, np.inf
+    weight = s.share.weight[s.tenant[t].first_class : s.tenant[t].end_class].mean()  # passes do not depend on its unit
     for j in candidates(s, t):
         may_start = (fits(s, j) or p.others_fill == 0) and (part == 1 or s.job[j].leases == 0)
-        job_pass = level(s.memory[START, j] + s.job[j].attained_service / (s.job[j].weight * p.lease_term))
+        attained = s.job[j].attained_service / (s.job[j].weight * p.lease_term)
+        job_pass = level((s.memory[START, j] + attained) * weight)
         if is_open(s, j) and may_start and job_pass < best_pass:
             best, best_pass = j, job_pass
     return best

@@ -19,7 +19,7 @@ def max_min(s: View) -> None:
     while some_job_fits(s):
         poorest, smallest = NO_TENANT, np.inf
         for t in range(len(s.tenant)):
-            share = level(in_use(s, t) / s.tenant[t].weight)
+            share = level(in_use(s, t) / s.tenant[t].weight * s.tenant.weight.mean())
             if position[t] < len(candidates(s, t)) and share < smallest:
                 poorest, smallest = t, share
         if poorest == NO_TENANT:

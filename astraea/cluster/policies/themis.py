@@ -32,6 +32,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from astraea.cluster.engine.accounting import average_contention
+from astraea.cluster.engine.placement import is_spread, plan, usable
 from astraea.cluster.engine.state import EXPIRED, F, I, View, held_by
 from astraea.cluster.policy import (
     RESOLUTION,
@@ -165,9 +166,11 @@ def give_leftovers(s: View, jobs: I) -> None:
             continue
         if s.job[j].status == EXPIRED and keeps_its_nodes(s, nodes, j):
             grant(s, j)
-        elif s.job[j].status != EXPIRED and is_consolidated(nodes, s.job[j].demand, s.gpus_per_node):
-            grant(s, j)
-            take(nodes, s.job[j].demand)
+        elif s.job[j].status != EXPIRED:
+            parts = plan(usable(s, nodes, j), s.job[j].demand)
+            if len(parts) > 0 and not is_spread(s, parts, j):
+                grant(s, j)
+                nodes -= parts
     for j in jobs:
         if is_open(s, j) and fits(s, j):
             grant(s, j)
@@ -192,27 +195,7 @@ def free_nodes(s: View) -> I:
             nodes += held_by(s, j)
     for j in s.granted[: s.n_granted]:
         if s.job[j].status != EXPIRED:
-            take(nodes, s.job[j].demand)
+            parts = plan(usable(s, nodes, j), s.job[j].demand)
+            if len(parts) > 0:
+                nodes -= parts
     return nodes
-
-
-@inlined
-def is_consolidated(nodes: I, gpus: int, per_node: int) -> bool:
-    """Return whether a gang fits on as few nodes as possible: whole ones and one for the rest."""
-    spare = np.sum(nodes == per_node) - gpus // per_node
-    rest = gpus % per_node
-    partner = bool(np.any((rest <= nodes) & (nodes < per_node)))
-    return spare > 0 or (spare == 0 and (rest == 0 or partner))
-
-
-@inlined
-def take(nodes: I, gpus: int) -> None:
-    """Take a gang from the emptiest nodes one after the other, and its rest from the fullest node that holds it."""
-    while gpus > 0:
-        node = int(np.argmax(nodes))
-        for other in range(len(nodes)):
-            if gpus <= nodes[other] < nodes[node]:
-                node = other
-        part = min(gpus, nodes[node])
-        nodes[node] -= part
-        gpus -= part

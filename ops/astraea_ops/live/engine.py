@@ -57,7 +57,7 @@ def hear(view: View, private: Private, events: npt.NDArray[np.void], number: int
         elif kind == ENDS and s.job[j].status == PENDING:
             take_out(s, x, j)
             leases.depart(s, x, j, time, time)
-    now = number * s.interval
+    now = leases.time_of_round(s, number)
     accounting.record_hours(s, now)
     s.now = now
     x.round_number = number
@@ -104,7 +104,9 @@ def keep(s: View, k: int) -> None:
 @inlined
 def carry_out(view: View, private: Private) -> None:
     """Give and take the chosen leases in the records."""
-    decisions.apply(borrowed(view), borrowed(private))
+    s, x = borrowed(view), borrowed(private)
+    decisions.apply(s, x)
+    decisions.end_round(s, x)
 
 
 @inlined

@@ -32,10 +32,12 @@ NOBODY: Final = "(nobody)"
 """Tenant of a cluster that no job has come to yet."""
 
 DERIVED: Final = {
-    "tenant": ("quota", "whole_quota", "weight", "first_class", "end_class", "held", "granted", "revoked"),
+    "tenant": ("quota", "whole_quota", "weight", "first_class", "end_class", "held", "granted", "started", "refused",
+               "revoked"),
     "job": ("tenant", "fair_class", "first_piece"),
-    "clock": ("interval", "gpus", "gpus_per_node", "free", "free_piece", "n_running", "decay", "lease_end"),
-}
+    "clock": ("interval", "interval_top", "interval_bottom", "gpus", "gpus_per_node", "free", "free_piece",
+              "n_running", "decay", "lease_end", "n_rows", "every_hour"),
+}  # fmt: skip
 """Fields that follow from others or from the configuration."""
 
 

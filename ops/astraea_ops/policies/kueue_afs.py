@@ -19,8 +19,9 @@ and the documentation (https://kueue.sigs.k8s.io/docs/concepts/admission_fair_sh
 
 Departures: GPUs are the only resource, so there are no weights of resources. A round is as many of Kueue's cycles as
 there are jobs to admit, and there is no admission check between quota and admission. Amounts are compared at the
-resolution of `level`, while Kueue truncates products to nine decimals. No job is preempted, which is Kueue's default
-within a ClusterQueue (`withinClusterQueue: Never`); otherwise AFS would order the victims.
+resolution of `level`, with weights relative to their mean, while Kueue truncates products to nine decimals. No job is
+preempted, which is Kueue's default within a ClusterQueue (`withinClusterQueue: Never`); otherwise AFS would order the
+victims.
 """
 
 from __future__ import annotations
@@ -86,10 +87,10 @@ def kueue_afs(s: View) -> None:
 @inlined
 def next_job(s: View, p: Parameters) -> int:
     """Return the job that is admitted next, of those that fit."""
-    best, least = NO_JOB, np.inf
+    best, least, mean = NO_JOB, np.inf, s.tenant.weight.mean()
     for t in range(len(s.tenant)):
         penalty = entry_penalty(s.tenant_memory[NOTES, t], p)
-        used = usage(s.tenant_memory[CONSUMED, t], penalty, s.tenant[t].weight)
+        used = usage(s.tenant_memory[CONSUMED, t], penalty, s.tenant[t].weight / mean)
         for j in candidates(s, t):
             if is_open(s, j) and fits(s, j) and (
                 best == NO_JOB or goes_before(used, s.rules.bonus[j], j, least, s.rules.bonus[best], best)

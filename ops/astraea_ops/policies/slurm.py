@@ -87,6 +87,7 @@ from astraea_ops.policies.slurm_priority import (
     Parameters,
     revisit=lambda _: WHILE_ONE_FITS,
     memory=MEMORY,
+    equal_parts=True,
     largest=lambda p: p["limit"] if p["limit"] > 0 else np.inf,
     at_least={
         "interval": 0.01, "half_life": 1, "calc_period": 1, "max_age": 1, "bf_resolution": 1, "bf_max_job_test": 1,

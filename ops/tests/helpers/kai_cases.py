@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from astraea.cluster.engine.state import F
-from astraea.cluster.policies import kai_queues as order
-from astraea.cluster.policies import kai_reclaim as reclaim
+from astraea_ops.policies import kai_queues as order
+from astraea_ops.policies import kai_reclaim as reclaim
 from astraea_ops.policies.kai_queues import Queues, divide_level, divide_over_quota, set_fair_shares
 
 Case = dict[str, Any]

@@ -14,10 +14,12 @@ from slurm_logs import HEAD
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
 from astraea.core.errors import InputError
-from astraea.traces.readers import read_trace, slurm, slurm_jobs
+from astraea.traces.readers import read_trace
 from astraea.traces.readers.rows import NO_GPU, NO_TIME
 from astraea.traces.readers.table import WIDTH
 from astraea.traces.trace import Trace
+from astraea_ops.slurm import jobs as slurm_jobs
+from astraea_ops.slurm import log as slurm
 
 
 def test_a_job(tmp_path: Path) -> None:

@@ -14,7 +14,9 @@ from slurm_logs import HEAD
 from trace_samples import SACCT_JSON, sacct_entry
 
 from astraea.core.errors import InputError
-from astraea.traces.readers import read_trace, slurm_files, slurm_jobs
+from astraea.traces.readers import read_trace
+from astraea_ops.slurm import files as slurm_files
+from astraea_ops.slurm import jobs as slurm_jobs
 from astraea_ops.slurm.words import hosts_of
 
 XDMOD = (

@@ -22,11 +22,11 @@ from schedules import check, jobs, simulated, small_state, trace_of
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.accounting import change_active, change_held
-from astraea.cluster.policies import kai_queues, kai_reclaim
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import split_off_impossible
 from astraea.traces.readers.shares import shares_of
 from astraea.traces.tree import Shares
+from astraea_ops.policies import kai_queues, kai_reclaim
 from astraea_ops.policies.kai import Parameters, queues_now
 
 CASES = kai_cases.cases_of(ROOT.parent / "shared" / "reference" / "kai")
@@ -293,7 +293,8 @@ def test_usage_is_what_a_tenant_had_of_the_cluster_in_the_window(window: float, 
     """GPU-hours that a and b have had of four GPUs after 0, 1, 2, 3 and 4 h; the window begins on the hour."""
     s, _ = small_state(trace_of(jobs("a0 1 0 10", "b1 1 0 10")), Cluster(1, 4))
     for hour, (a, b) in enumerate([(0.0, 0.0), (4.0, 0.0), (4.0, 2.0), (5.0, 4.0)]):
-        s.timeline[hour].attained = np.array([a, b]) * 3600
+        s.timeline[hour].attained, s.hour[hour] = np.array([a, b]) * 3600, hour
+    s.n_rows = 4
     s.tenant.attained, s.tenant.attained_until = np.array([6.0, 7.0]) * 3600, 4 * 3600.0
     s.now = 4 * 3600.0
     q = queues_now(s, Parameters(window=window))

@@ -14,12 +14,22 @@ from workloads import few
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.placement import PLACEMENTS, give_back, place
-from astraea.cluster.engine.state import EVERY_ROUND
+from astraea.cluster.engine.state import EVERY_ROUND, View
 from astraea.cluster.policies import get_policy
+from astraea.cluster.policy import (
+    NO_JOB,
+    LeaseTerm,
+    all_candidates,
+    fits,
+    grant,
+    is_open,
+    policy,
+    some_job_fits,
+)
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
-from astraea.core.metrics import summary
+from astraea.core.metrics import hourly, summary, tenant_windows
 from astraea.core.result import GRANT_COLUMNS, JOB_COLUMNS, Result
 
 ONE = jobs("a0 1 0 1")
@@ -68,10 +78,73 @@ def test_overheads_are_charged_as_time_and_never_as_progress() -> None:
 def test_skipped_rounds_change_nothing_at_any_interval(interval: float) -> None:
     """Round k is at exactly k times the interval, even where the interval is no exact float."""
     w, settings = few(), Settings(interval=interval)
-    policy = get_policy("astraea")
-    every = replace(policy, revisit=lambda _: EVERY_ROUND)
-    ours, theirs = (simulate(w.trace, w.cluster, chosen, settings=settings).jobs for chosen in (policy, every))
+    usual = get_policy("astraea")
+    every = replace(usual, revisit=lambda _: EVERY_ROUND)
+    ours, theirs = (simulate(w.trace, w.cluster, chosen, settings=settings).jobs for chosen in (usual, every))
     pd.testing.assert_frame_equal(ours, theirs, check_exact=True)
+
+
+@pytest.mark.parametrize("interval, submit, end", [(0.3, 200.1, 290.1), (0.1, 4.6, 94.6), (0.7, 2.1, 92.1)])
+def test_a_job_as_long_as_its_lease_ends_with_it(interval: float, submit: float, end: float) -> None:
+    """All of these times are multiples of the interval on paper."""
+    term = 90.3 if interval == 0.7 else 90.0
+    result = simulated(
+        jobs(f"a0 1 {submit} {term}", f"a1 1 {submit} {term}"), 1, "astraea", settings=Settings(interval=interval),
+        lease_term=term,
+    )  # fmt: skip
+    end += term - 90
+    assert result.jobs["leases"].tolist() == [1, 1]
+    assert result.jobs["first_start_time"].tolist() == [submit, pytest.approx(end, rel=1e-15)]
+    np.testing.assert_allclose(result.jobs["end_time"], [end, end + term], rtol=1e-15)
+
+
+@policy("turns", LeaseTerm, synchronous=lambda _: True)
+def turns(s: View) -> None:
+    """Grant the job that has attained least, with leases that end together."""
+    while some_job_fits(s):
+        best = NO_JOB
+        for j in all_candidates(s):
+            least = best == NO_JOB or s.job[j].attained_service < s.job[best].attained_service
+            if is_open(s, j) and fits(s, j) and least:
+                best = j
+        grant(s, best)
+
+
+def test_a_lease_shorter_than_the_restart_takes_nothing_from_earlier_ones() -> None:
+    """a0 restarts for 20 s in a lease of 10 s, which a2 then takes: the work of its first lease is not lost."""
+    trace = trace_of(jobs("a0 1 0 100", "a1 1 10 45", "a2 1 115 200"))
+    result = simulate(trace, Cluster(1, 1), turns(lease_term=60), settings=Settings(), keep_log=True)
+    assert list(result.log[["job_id", "start", "end", "kind"]].itertuples(index=False, name=None))[:8] == [
+        ("a0", 0, 60, "start"),  # 55 s of service, because it is not renewed
+        ("a1", 60, 105, "start"),
+        ("a0", 110, 120, "restart"),  # half of the restart
+        ("a2", 120, 180, "start"),
+        ("a2", 180, 240, "renewal"),
+        ("a0", 240, 300, "restart"),  # 20 s of restart, 35 s of service: 90 s done
+        ("a2", 300, 360, "restart"),
+        ("a0", 360, 390, "restart"),  # 20 s of restart, 10 s of service
+    ]
+    assert result.jobs["overhead"].tolist()[0] == 5 + 10 + 25 + 20
+
+
+# a0 holds a GPU of the first node for 1,000 s and a1 the others for 50 s; a2 holds two of the second node.
+# Per node 7 and 6 GPUs are free at 100 s: enough for 13 on two nodes, as in an empty cluster. a4 needs a whole node.
+GANGS = jobs("a0 1 0 1000", "a1 7 0 50", "a2 2 10 1000", "a3 13 100 50", "a4 8 150 10", "a5 1 160 30")
+
+
+@pytest.mark.parametrize("policy", ["fifo", "astraea"])
+@pytest.mark.parametrize("cluster", [Cluster(2, 8), Cluster.of([8, 8, 0])], ids=["equal", "unequal"])
+def test_a_strict_gang_waits_only_for_as_few_nodes_as_it_needs_and_keeps_no_gpus(cluster: Cluster, policy: str) -> None:
+    """Under ASTRAEA, a gang for which there are no nodes closes its tenant for the round (Algorithm 1, line 16)."""
+    strict = Settings(placement="strict", checkpoint_overhead=0, restart_overhead=0)
+    starts = simulated(GANGS, cluster, policy, settings=strict).jobs["first_start_time"].tolist()
+    assert starts == [0, 0, 10, 100, 1000, 160 if policy == "fifo" else 1000]
+
+
+@pytest.mark.parametrize("sizes, gpus", [([8, 4], 12), ([8, 8, 6, 2], 20), ([8, 8, 6, 2], 24)])
+def test_a_gang_fits_if_its_nodes_together_have_its_gpus(sizes: list[int], gpus: int) -> None:
+    result = simulated(jobs(f"a0 {gpus} 0 10", "a1 1 0 10"), Cluster.of(sizes), "fifo")
+    assert result.jobs["end_time"].tolist() == [10, 10 if gpus < sum(sizes) else 20]
 
 
 def test_what_never_fits_is_excluded_with_the_reason() -> None:
@@ -149,8 +222,8 @@ def test_timeline_and_log_grow_with_jobs_of_thirty_days() -> None:
     assert set(GRANT_COLUMNS) <= set(result.grants)
     assert len(result.grants) == result.jobs["leases"].sum() == 2 * days / 900
     assert result.placements["gpus"].tolist() == [1, 1]
-    hours = np.arange(30 * 24 + 1) * 3600.0
-    a, b = (result.timeline[result.timeline["tenant"] == t]["attained_service"].to_numpy() for t in "ab")
+    hours, every_hour = np.arange(30 * 24 + 1) * 3600.0, hourly(result)
+    a, b = (every_hour[every_hour["tenant"] == t]["attained_service"].to_numpy() for t in "ab")
     np.testing.assert_array_equal(a, hours)
     np.testing.assert_array_equal(b, np.maximum(0, hours - 100))
 
@@ -164,6 +237,7 @@ def test_timeline_and_log_grow_with_jobs_of_thirty_days() -> None:
         ("consolidated", [3, 2, 3], 4, {0: 3, 1: 1}),  # cannot be on one node: emptiest first, then the best fit
         ("strict", [4, 1, 2, 4], 6, {0: 4, 2: 2}),
         ("strict", [4, 1, 1, 1], 6, {}),  # waits
+        ("strict", [3, 1, 3, 2], 6, {0: 3, 2: 3}),  # on two nodes as in an empty cluster, none of them empty
         ("spread", [1, 4, 2], 4, {1: 3, 2: 1}),  # always from the node with most free GPUs; of equals, the first
     ],
 )
@@ -172,8 +246,26 @@ def test_where_a_gang_goes(kind: str, free: list[int], gpus: int, expected: dict
     trace, cluster = trace_of(jobs(f"t0 {gpus} 0 1")), Cluster(len(free), 4)
     s, private = small_state(trace, cluster, placement=PLACEMENTS.index(kind))
     s.node_free[:] = free
-    assert place(s, private, 0, gpus) == bool(expected)
+    assert place(s, private, 0) == bool(expected)
     assert {node: g for node, g in enumerate(free - s.node_free) if g > 0} == expected
+
+
+def test_a_long_job_has_rows_where_something_changes() -> None:
+    """a1 waits for the whole of a0, which holds 2 of 3 GPUs for a million hours."""
+    long = 1e6 * 3600.0
+    result = simulated(jobs(f"a0 2 5000 {long}", "a1 2 9000 7200"), 3, "fifo")
+    assert result.timeline["time"].unique().tolist() == [
+        h * 3600.0 for h in (0, 1, 2, 3, 1_000_001, 1_000_002, 1_000_003)
+    ]
+    a = hourly(result)
+    np.testing.assert_array_equal(a["time"], np.arange(1_000_004) * 3600.0)
+    np.testing.assert_array_equal(a["attained_service"], np.clip(2 * (a["time"] - 5000), 0, 2 * (long + 7200)))
+    assert (a["held"] == 2 * ((a["time"] > 5000) & (a["time"] <= 5000 + long + 7200))).all()
+    assert (a["waiting"] == 2 * ((a["time"] > 9000) & (a["time"] <= 5000 + long))).all()
+    windows = tenant_windows(result)
+    assert len(windows) == 1_000_004 - 24
+    assert (windows["attained_service"].iloc[2:-30] == 2 * 86_400).all()
+    assert (windows["fair_service"].iloc[3:-30] == 3 * 86_400).all()
 
 
 def test_random_placement_takes_every_free_gpu_equally_often() -> None:
@@ -182,7 +274,7 @@ def test_random_placement_takes_every_free_gpu_equally_often() -> None:
     counts = np.zeros(4)
     for _ in range(draws):
         s.node_free[:] = free
-        place(s, private, 0, 1)
+        place(s, private, 0)
         counts += free - s.node_free
         give_back(s, 0)
     expected = free * draws / 8

@@ -69,6 +69,25 @@ def test_two_runs_of_a_job_overlap() -> None:
         observed(trace, Cluster(1, 8))
 
 
+@pytest.mark.parametrize(
+    "run, what",
+    [
+        ({"job_id": "x9"}, "is of a job that the trace does not have"),
+        ({"start": np.nan}, "has no start"),
+        ({"end": np.nan}, "has no end"),
+        ({"end": np.inf}, "has no end"),
+        ({"end": 50.0}, "ends before it starts"),
+        ({"start": -5.0}, "starts before its job is submitted"),
+        ({"job_id": "a1", "start": 0.0, "end": 20.0}, "is in the log twice"),
+    ],
+)
+def test_a_recorded_run_that_cannot_be(run: dict[str, float | str], what: str) -> None:
+    rows = [{"job_id": "a1", "start": 0.0, "end": 20.0}, {"job_id": "b1", "start": 60.0, "end": 160.0} | run]
+    trace = dataclasses.replace(recorded("a1 4 0 0 20", "b1 4 0 60 160"), recorded=pd.DataFrame(rows))
+    with pytest.raises(InputError, match=rf"^log: recorded run 1 \(job '\w+', start .* s, end .* s\) {what}$"):
+        observed(trace, Cluster(1, 8))
+
+
 def test_more_gpus_than_there_are() -> None:
     with pytest.raises(InputError, match=r"^log: at 5 s 12 GPUs were in use, more than the cluster of 1 x 8 has; give"):
         observed(recorded("a1 4 0 0 10", "b1 8 0 5 9"), Cluster(1, 8))

@@ -21,9 +21,10 @@ from workloads import Audit, audit
 
 import astraea
 from astraea.cluster.engine.state import EVERY_ROUND
-from astraea.cluster.policies import all_policies
+from astraea.cluster.policies import all_policies, get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.simulate import simulate
+from astraea.core.metrics import hourly
 from astraea.traces.trace import Trace
 
 VARIANTS = [
@@ -149,7 +150,7 @@ def test_gpu_time_is_conserved(run: Audit) -> None:
     of_job = held.groupby(run.grants["job_id"]).sum().loc[run.jobs["job_id"]]
     np.testing.assert_allclose(run.jobs["attained_service"], of_job, rtol=1e-12)
     g, tenants = run.grants, np.array(run.workload.trace.tenants)
-    hours = run.result.timeline["time"].to_numpy().reshape(-1, len(tenants))[:, :1]
+    hours = hourly(run.result)["time"].to_numpy().reshape(-1, len(tenants))[:, :1]
     whose = (g["tenant"].to_numpy()[:, None] == tenants).astype(float)
     demand, start, end = (g[c].to_numpy(dtype=float) for c in ("demand", "start", "end"))
     until = demand * (np.clip(hours, start, end) - start) @ whose
@@ -157,7 +158,7 @@ def test_gpu_time_is_conserved(run: Audit) -> None:
     whose = (run.jobs["tenant"].to_numpy()[:, None] == tenants).astype(float)
     came, left = (run.jobs[c].to_numpy() for c in ("submit_time", "end_time"))
     wants = run.jobs["demand"].to_numpy() * ((came < hours) & (hours <= left)) @ whose
-    timeline = run.result.timeline
+    timeline = hourly(run.result)
     np.testing.assert_allclose(timeline["attained_service"], until.ravel(), rtol=1e-11)
     assert (timeline["held"] == holds.ravel()).all()
     assert (timeline["held"] + timeline["waiting"] == wants.ravel()).all()
@@ -227,6 +228,27 @@ def test_the_future_is_out_of_reach(run: Audit) -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_bytes_are_the_same_elsewhere(workload: str, environment: dict[str, str], variant: str) -> None:
     assert digests_elsewhere(workload, **environment)[variant] == audit(workload, variant).digest
+
+
+@pytest.mark.parametrize("policy", ["max-min", "kueue-afs", "gandiva-fair", "yarn-cs", "astraea", "decayed-usage"])
+def test_schedules_do_not_depend_on_the_unit_of_weights(policy: str) -> None:
+    w = workloads.workload("crowd")
+    ends = []
+    for unit in (1.0, 2.0**40):
+        weights = {t: weight * unit for t, weight in workloads.WEIGHTS.items()}
+        trace = Trace.from_frame(w.trace.frame.assign(weight=w.trace.weight * unit), weights=weights)
+        ends.append(simulate(trace, w.cluster, get_policy(policy)).jobs["end_time"].tolist())
+    assert ends[0] == ends[1]
+
+
+def test_usage_without_decay_is_all_usage() -> None:
+    """With half-lives far beyond the workload, tenants are in the same order, and not all equal."""
+    w = workloads.workload("crowd")
+    ends = [
+        simulate(w.trace, w.cluster, get_policy("decayed-usage")(half_life=half_life)).jobs["end_time"].tolist()
+        for half_life in (1e9, 1e15)
+    ]
+    assert ends[0] == ends[1]
 
 
 GOLDEN = Path(__file__).parent / "golden"

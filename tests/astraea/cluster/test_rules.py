@@ -110,25 +110,28 @@ def test_an_account_above_its_cap_is_passed_over_and_keeps_nobody_waiting() -> N
 
 
 @pytest.mark.parametrize(
-    "sizes, kind, asks, demand, nodes",
+    "sizes, kind, asks, demand, nodes, in_parts",
     [
-        ((8, 8, 8), 0, 0, 20, 3),
-        ((4, 8, 8), 0, 0, 16, 2),
-        ((4, 8, 8), 0, 0, 20, 0),  # no three equal parts
-        ((4, 8, 8), 0, 3, 12, 3),
-        ((4, 8, 8), 0, 3, 16, 2),  # three parts as asked for do not fit
-        ((4, 8, 8), 0, 3, 2, 2),  # a GPU on each
-        ((4, 8, 8), 1, 0, 8, 1),
-        ((4, 8, 8), 2, 0, 8, 0),
+        ((8, 8, 8), 0, 0, 20, 3, 3),
+        ((4, 8, 8), 0, 0, 16, 2, 2),
+        ((4, 4, 8), 0, 0, 12, 2, 3),
+        ((4, 8, 8), 0, 0, 20, 3, 0),  # no three equal parts
+        ((4, 8, 8), 0, 3, 20, 0, 0),
+        ((4, 8, 8), 0, 3, 12, 3, 3),
+        ((4, 8, 8), 0, 3, 16, 2, 2),  # three parts as asked for do not fit
+        ((4, 8, 8), 0, 3, 2, 2, 2),  # a GPU on each
+        ((4, 8, 8), 1, 0, 8, 1, 1),
+        ((4, 8, 8), 2, 0, 8, 0, 0),
     ],
 )
-def test_nodes_of_a_gang(sizes: tuple[int, ...], kind: int, asks: int, demand: int, nodes: int) -> None:
+def test_nodes_of_a_gang(sizes: tuple[int, ...], kind: int, asks: int, demand: int, nodes: int, in_parts: int) -> None:
     cluster = Cluster.of(sizes)
     trace = trace_of(jobs(f"a {demand} 0 1"))
     rules = no_rules(trace, cluster)._replace(
         allowed=np.array([[1, 1, 1], [0, 1, 1], [1, 0, 0]], bool), kind=np.array([kind]), nodes=np.array([asks])
     )
     assert nodes_of_gangs(rules, trace, cluster).tolist() == [nodes]
+    assert nodes_of_gangs(rules, trace, cluster, equal_parts=True).tolist() == [in_parts]
 
 
 def test_a_cluster_of_unlike_nodes() -> None:

@@ -17,6 +17,7 @@ from scipy import stats
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
+from astraea.core.metrics import hourly
 from astraea.core.result import Result
 from astraea.textbook import Grant
 from astraea.traces.trace import Trace
@@ -130,7 +131,7 @@ def agree(case: dict[str, Any], name: str, parameters: dict[str, float]) -> bool
     # the fairness integrals: to the last digits of a float
     fair = [float(expected["fair"][j]) for j in kept]
     np.testing.assert_allclose(rows["fair_service"], fair, rtol=1e-12)
-    hours = result.timeline.set_index(["time", "tenant"])
+    hours = hourly(result).set_index(["time", "tenant"])
     tenants = result.timeline["tenant"].nunique()
     for h, served in enumerate(expected["timeline"][: len(hours) // tenants]):
         at = hours.loc[h * 3600.0, ["attained_service", "fair_service"]].sort_index()
