@@ -25,7 +25,7 @@ from astraea.cluster.engine.accounting import change_active, change_held
 from astraea.cluster.policies import kai_queues, kai_reclaim
 from astraea.cluster.policies.kai import Parameters, queues_now
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulation import split_off_impossible
+from astraea.cluster.simulate import split_off_impossible
 from astraea.traces.readers.shares import shares_of
 from astraea.traces.tree import Shares
 
