@@ -20,8 +20,8 @@ Many simulations:
 
 - `Run`: one simulation: the arguments of `simulate`
 - `grid`: every combination of traces, clusters, schedulers, parameters and seeds, as a list of runs
-- `run_grid`: the results of runs, computed in parallel and cached
-- `computing`: chooses where runs are computed: in processes on this machine, or on a Dask cluster
+- `run_grid`: the results of runs, cached, and computed in parallel with joblib: by default on all cores of this
+  machine, elsewhere with ``joblib.parallel_config(...)``
 
 References, by the keys that docstrings cite:
 
@@ -70,9 +70,8 @@ if TYPE_CHECKING:
     from astraea.cluster.policy import policy
     from astraea.cluster.settings import Settings
     from astraea.cluster.simulate import simulate
-    from astraea.core.wording import summary
+    from astraea.core.metrics import summary
     from astraea.experiments.grid import grid, run_grid
-    from astraea.experiments.parallel import computing
     from astraea.experiments.run import Run
     from astraea.traces.readers import read_trace
     from astraea.traces.synthetic import synthesize
@@ -80,7 +79,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Cluster", "Run", "Settings", "computing", "get_policy", "grid", "policy", "read_trace", "run_grid", "simulate",
+    "Cluster", "Run", "Settings", "get_policy", "grid", "policy", "read_trace", "run_grid", "simulate",
     "summary", "synthesize",
 ]  # fmt: skip
 
@@ -88,14 +87,13 @@ _PLACES: Final = {
     "Cluster": "cluster.cluster",
     "Run": "experiments.run",
     "Settings": "cluster.settings",
-    "computing": "experiments.parallel",
     "get_policy": "cluster.policies",
     "grid": "experiments.grid",
     "policy": "cluster.policy",
     "read_trace": "traces.readers",
     "run_grid": "experiments.grid",
     "simulate": "cluster.simulate",
-    "summary": "core.wording",
+    "summary": "core.metrics",
     "synthesize": "traces.synthetic",
 }
 

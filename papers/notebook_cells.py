@@ -1,13 +1,11 @@
-"""The cells of a notebook, and the code that they compute with."""
+"""The cells of a notebook."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from astraea.core import source
 from astraea.core.errors import InputError
 
 
@@ -34,9 +32,3 @@ def read(path: Path) -> tuple[Cell, ...]:
         )
     except (OSError, UnicodeDecodeError, ValueError, LookupError, TypeError, AttributeError) as err:
         raise InputError(f"{path}: not a notebook that can be read ({str(err).splitlines()[0]})") from None
-
-
-def code_of(cells: Iterable[Cell]) -> source.Source:
-    """Return what the code of a notebook computes with; its magic commands are left out."""
-    lines = (line for cell in cells if cell.cell_type == "code" for line in (*cell.source.splitlines(), ""))
-    return source.of_text("\n".join(line for line in lines if not line.startswith(("%", "!"))))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import joblib
 import numpy as np
 import pandas as pd
 
@@ -25,7 +26,6 @@ from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import Result
-from astraea.experiments.parallel import parallel_stream
 from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
 from papers.ye2022.whole_rounds import in_whole_rounds
@@ -221,4 +221,4 @@ def agrees(row: dict[Any, Any]) -> bool:
 
 def verify(folder: str | Path) -> list[pd.DataFrame]:
     """`compare` all runs of a folder, in parallel; in their order."""
-    return list(parallel_stream(compare, [(reference,) for reference in references(folder)], ordered=True))
+    return list(joblib.Parallel(n_jobs=-1)(joblib.delayed(compare)(reference) for reference in references(folder)))

@@ -21,10 +21,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+import joblib
 import numpy as np
 import pandas as pd
 
-from astraea.experiments.parallel import parallel_stream
 from papers.gavel.policies import get_policy
 from papers.gavel.problem import Allocator
 from papers.gavel.simulate import simulate
@@ -83,8 +83,8 @@ def verify_published(throughputs: str | Path, *, only: tuple[tuple[str, float, s
         if value is not None and (not only or (workload, rate, system) in only)
     ]
     table = Throughputs.read(throughputs)
-    calls = [(number, table, *cell[:3]) for number, cell in enumerate(cells)]
-    found = dict(parallel_stream(_average, calls))
+    calls = (joblib.delayed(_average)(number, table, *cell[:3]) for number, cell in enumerate(cells))
+    found = dict(joblib.Parallel(n_jobs=-1)(calls))
     frame = pd.DataFrame(cells, columns=["workload", "jobs_per_hour", "system", "published_jct"])
     frame.insert(3, "average_jct", [found[number] for number in range(len(cells))])
     frame["difference"] = frame["average_jct"] / frame["published_jct"] - 1

@@ -7,14 +7,15 @@ import inspect
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from astraea.core.errors import InputError
+from astraea.core.errors import InputError, extra
 from astraea.core.text import docstring
 
 if TYPE_CHECKING:  # imported where used, so that no command waits for what it does not need
@@ -27,6 +28,10 @@ Values = tuple[tuple[str, list[Any]], ...]
 
 OBSERVED: Final = "observed"
 """Name that stands for the log's own starts and ends where a policy is expected."""
+
+
+DASK_TIMEOUT: Final = 8
+"""Longest time that a Dask scheduler may take to answer [s]."""
 
 
 class Command(click.Command):
@@ -84,22 +89,12 @@ def runs(
         raise InputError(f"--policy {OBSERVED} (what the log recorded) is for the command simulate only")
     rest = [Cluster(n, gpus_per_node) for n in nodes], policies, given
     grid([], *rest)  # before a large trace is read
-    say_if_compiling()
     if reading["source"] in SYNTHETIC:
         return [run for seed in seeds for run in grid([named_trace(**reading, seed=seed)], *rest, [seed])]
     is_random = given.get("placement") == ["random"] or "noisy" in given.get("estimator", ())
     if len(seeds) > 1 and not is_random:
         print("a recorded trace has no seed: only random placement differs between seeds", file=sys.stderr)
     return grid([named_trace(**reading)], *rest, seeds)
-
-
-def say_if_compiling() -> None:
-    """Say that the simulator is about to be compiled, if no machine code is cached yet."""
-    from astraea.cluster.engine import loop
-
-    stats = getattr(loop.run, "stats", None)  # plain Python has none
-    if stats is not None and stats.cache_path and not any(Path(stats.cache_path).glob("*.nbi")):
-        print("compiling the simulator before its first run: about a minute, only once", file=sys.stderr)
 
 
 def together(*options: Callable[[Handler], Handler]) -> Callable[[Handler], Handler]:
@@ -175,7 +170,7 @@ def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
     )  # fmt: skip
 
 
-cache = path("--cache", "DIR", "folder of cached results (default data/cache)")
+cache = path("--cache", "DIR", "folder of cached results (default: see astraea cache)")
 
 
 def refuse_no_file(out: Path | None) -> None:
@@ -185,20 +180,53 @@ def refuse_no_file(out: Path | None) -> None:
 
 
 def parallel(handler: Handler) -> Handler:
-    """Add arguments for where runs are computed; the choice is applied before the handler runs."""
+    """Add arguments for where runs are computed while the handler runs."""
 
     @functools.wraps(handler)
     def placed(jobs: int | None, backend: Any, scheduler: str | None, **others: Any) -> Any:
-        from astraea.experiments.parallel import computing
-
-        computing(jobs, backend, scheduler)
-        return handler(**others)
+        with computing(jobs, backend, scheduler):
+            return handler(**others)
 
     return together(
         click.option("--jobs", type=whole_number, metavar="N", help="number of processes (default: number of cores)"),
         click.option("--backend", default="loky", metavar="NAME", help="loky, on this machine (default), or dask"),
         click.option("--scheduler", metavar="ADDRESS", help="address of the Dask cluster, tcp://host:port"),
     )(placed)
+
+
+@contextmanager
+def computing(jobs: int | None, backend: str, scheduler: str | None) -> Iterator[None]:
+    """Let `joblib` compute in so many processes of this machine, by default on all cores, or on a Dask cluster."""
+    import joblib
+
+    from astraea.core.checks import one_of
+
+    one_of(backend, ("loky", "dask"), "backend")
+    if jobs == 0:
+        raise InputError("--jobs must be at least 1, got 0")
+    if backend == "dask" and not scheduler:
+        raise InputError("--backend dask needs the address of a scheduler, --scheduler tcp://host:port")
+    if backend != "dask" and scheduler:
+        raise InputError(f"--scheduler is for --backend dask only, got {scheduler!r} with {backend}")
+    with dask_client(scheduler) if scheduler else nullcontext(), joblib.parallel_config(backend, n_jobs=jobs or -1):
+        yield
+
+
+@contextmanager
+def dask_client(scheduler: str) -> Iterator[None]:
+    """Connect to a scheduler that has workers; turn errors into one sentence."""
+    with extra("dask"):
+        from distributed import Client
+    try:
+        client: Any = Client(scheduler, timeout=DASK_TIMEOUT)  # type: ignore[no-untyped-call]
+    except (OSError, TimeoutError, ValueError):
+        raise InputError(f"no Dask scheduler answers at {scheduler} within {DASK_TIMEOUT} s") from None
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=DASK_TIMEOUT)
+        except TimeoutError:
+            raise InputError(f"the Dask scheduler at {scheduler} has no workers") from None
+        yield
 
 
 def listed(read: Callable[[str], Any], several: bool = True) -> Callable[[str], list[Any]]:

@@ -20,6 +20,7 @@ from astraea.core.errors import InputError, PolicyError, extra
 from astraea.core.files import publishing, write_atomically
 from astraea.core.plugins import added, refuse_missing
 from astraea.core.text import docstring
+from astraea.core.wording import counted
 
 
 class Commands(click.Group):
@@ -159,7 +160,6 @@ def leaderboard(sources: tuple[str, ...], nodes: int | None, gpus_per_node: int,
     for policy in (named_policy(name, Path()) for name in own):
         if policies.setdefault(policy.name, policy) is not policy:
             raise InputError(f"--policy: the name {policy.name!r} is taken by another policy")
-    args.say_if_compiling()
     tables = []
     for source in sources:
         traces = [named_trace(source, **reading, seed=seed) for seed in (seeds if source in SYNTHETIC else [0])]
@@ -171,6 +171,25 @@ def leaderboard(sources: tuple[str, ...], nodes: int | None, gpus_per_node: int,
         tables.append(table.assign(trace=traces[0].name, nodes=busy, gpus_per_node=gpus_per_node))
     if out is not None:
         write_atomically(out, pd.concat(tables).to_csv(index=False, lineterminator="\n"))
+
+
+@app.group(cls=args.Group, invoke_without_command=True, no_args_is_help=False, short_help="show or clear kept results")
+@click.pass_context
+def cache(context: click.Context) -> None:
+    """Show where results are kept, their number and their size."""
+    from astraea.experiments.cache import CACHE, size
+
+    if context.invoked_subcommand is None:
+        results, of_all = size(CACHE)
+        print(f"{CACHE}: {counted(results, 'result')}, {of_all / 1e6:,.1f} MB")
+
+
+@cache.command(cls=args.Command, short_help="remove all kept results")
+def clear() -> None:
+    """Remove all results that are kept; they are computed again when they are asked for."""
+    from astraea.experiments.cache import CACHE, trim
+
+    print(f"{CACHE}: removed {counted(trim(CACHE, 0), 'result')}")
 
 
 @app.command(cls=args.Command, short_help="show statistics of a trace")

@@ -10,10 +10,10 @@ from typing import Any, Final
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
-from astraea.core.metrics import summary, tenant_windows
+from astraea.core.metrics import Summary, summary, tenant_windows
 from astraea.core.result import JOB_COLUMNS, Result
 from astraea.core.units import HOUR
-from astraea.core.wording import Summary, counted
+from astraea.core.wording import counted
 from astraea.traces.trace import Trace
 
 ROWS: Final = (

@@ -66,7 +66,7 @@ def observed(trace: Trace, cluster: Cluster) -> Result:
         excluded_jobs=pd.DataFrame(columns=["job_id", "tenant", "demand", "duration", "reason"], dtype=object),
         timeline=timeline_table(trace, view, private),
         grants=runs.assign(demand=trace.demand[runs["job"]])[list(GRANT_COLUMNS)],
-        provenance=provenance(inputs, "numpy", "numba", "pandas", source=source.of_module(__name__).digest),
+        provenance=provenance(inputs, "numpy", "numba", "pandas", source=source.digest(__name__)),
         seconds=seconds,
     )
 

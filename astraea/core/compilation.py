@@ -1,8 +1,8 @@
 """Compiled functions, and the folders where their machine code is cached.
 
 numba checks cached machine code against the function's own file only. It would miss a change in a function or constant
-that was compiled in from another file. Therefore each module's machine code is kept in a folder named after the digest
-of everything that the module can reach (`astraea.core.source`).
+that was compiled in from another file. Therefore machine code is kept in a folder named after the digest of the
+project's code (`astraea.core.source`) and the version of numba.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ import hashlib
 import os
 import re
 import shutil
+import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import numba
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, event
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
     NativeValue,
@@ -45,7 +47,7 @@ MONTH: Final = 30 * DAY
 """Machine code that no process has asked for in this time is removed [s]."""
 
 _OURS: Final = re.compile(r"\w+-[0-9a-f]{16}")
-"""Names of our folders: a module and a digest."""
+"""Names of our folders: a package and a digest."""
 
 
 @cache
@@ -77,6 +79,12 @@ def _folder(home: Path, name: str) -> Path:
     return folder
 
 
+def _name(module: str) -> str:
+    """Return the name of the folder of a module's machine code."""
+    digest = sha256(f"{source.digest(module)} {numba.__version__}".encode()).hexdigest()
+    return f"{module.partition('.')[0]}-{digest[:16]}"
+
+
 def compiled(function: Callable[..., Any], *, inline: bool = False) -> Any:
     """Compile a function with `numba.njit`; under NUMBA_DISABLE_JIT=1 it stays plain Python.
 
@@ -84,11 +92,11 @@ def compiled(function: Callable[..., Any], *, inline: bool = False) -> Any:
     policy in a notebook, anew. With `inline` the function is always inlined into its callers.
     """
     options = {"error_model": "numpy", "forceinline": inline}
-    found, home = source.of_file(Path(function.__code__.co_filename)), _home()
-    if found is None or home is None:
+    module, home = function.__module__, _home()
+    if home is None or not source.is_ours(module, function.__code__.co_filename):
         return numba.njit(**options)(function)
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(_folder(home, f"{function.__module__.rpartition('.')[2]}-{found.digest[:16]}"))
+    numba.config.CACHE_DIR = str(_folder(home, _name(module)))
     try:  # numba reads the name of the folder when it makes the function
         return numba.njit(cache=True, **options)(function)
     finally:
@@ -98,6 +106,36 @@ def compiled(function: Callable[..., Any], *, inline: bool = False) -> Any:
 def inlined(function: Callable[..., Any]) -> Any:
     """`compiled`, always inlined into its callers: for the parts of the simulator's loop."""
     return compiled(function, inline=True)
+
+
+@contextmanager
+def announced(what: str) -> Iterator[None]:
+    """Say on the standard error stream that numba compiles `what`, when it really begins to, and not if it is loaded.
+
+    Worker processes say nothing; the process that started them does (`astraea.experiments.cache`).
+    """
+    if is_silent:
+        yield
+        return
+    with event.install_listener("numba:compile", _Listener(what)):
+        yield
+
+
+is_silent = False
+"""True in a worker process."""
+
+
+class _Listener(event.Listener):  # type: ignore[misc]
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def on_start(self, _: Any) -> None:
+        if self.what:
+            print(f"compiling {self.what}: about a minute, only once", file=sys.stderr, flush=True)
+        self.what = ""
+
+    def on_end(self, _: Any) -> None:
+        pass
 
 
 class Reference(types.Type):  # type: ignore[misc]

@@ -1,47 +1,60 @@
 """Each result once: cached results are read, missing ones are computed in parallel and published.
 
-The name of a cached file is the SHA-256 of everything that determines the result (`keys`), so no file is ever out of
+The name of a cached file is the SHA-256 of everything that determines the result (`Run.key`), so no file is ever out of
 date. A worker's output is kept only if the worker ran the code in the key. Each result is published atomically as soon
 as it is computed, so a killed grid loses only the runs in progress, and several processes may share a cache.
+
+`joblib` computes: by default on all cores of this machine, and elsewhere in a ``with joblib.parallel_config(...)``.
 """
 
 from __future__ import annotations
 
-import itertools
+import os
+import signal
 import sys
 import traceback
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import closing
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
+import joblib
+from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from numba.core.errors import NumbaError
+from numba.misc.appdirs import AppDirs
 
-from astraea.cluster.policy import Policy
-from astraea.core import source
+from astraea.cluster.engine import loop
+from astraea.core import compilation, source
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.files import write_atomically
-from astraea.core.progress import progress
-from astraea.core.units import HOUR
-from astraea.experiments import keys
+from astraea.core.progress import progress as progress_bar
 from astraea.experiments.archive import Keep, Value, pack, reduced, unpack
-from astraea.experiments.parallel import computing, parallel_stream
-from astraea.experiments.run import Run, Work
+from astraea.experiments.run import Named, Run, Work, code_of, module_of
 
-CACHE: Final = (source.ROOT if (source.ROOT / "pyproject.toml").is_file() else Path()) / "data" / "cache"
-"""Default folder of results: in the project's checkout; for an installed package, in the working folder."""
+_OF_USER: Final = Path(AppDirs("astraea", appauthor=False).user_cache_dir) / "results"
 
-SIMULATING: Final = "simulating"
+CACHE: Final = source.ROOT / "data" / "cache" if source.IS_CHECKOUT else _OF_USER
+"""Default folder of results: in the user's cache folder; for a checkout of the project, inside it."""
 
-TOGETHER: Final = 8
-"""Most runs of one trace in one task, and so the most that is lost when a grid is killed."""
-
-OTHER_CODE: Final = (
-    "a worker runs other code than this process: astraea, or a module that a policy reads, has another version or "
-    "has changed meanwhile; start again (finished results are kept)"
-)
+MOST: Final = 2e9
+"""Size of the folder in the user's cache above which the results that were not used for longest are removed [byte]."""
 
 T = TypeVar("T")
+
+# loky replaces a worker whose memory grew by 300 MB, for example with compiled code, and warns; nothing is lost
+warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor", UserWarning)
+
+
+class ChangedError(InputError):
+    """The code changed since the process started, so nothing that it computes from now on can be cached."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a worker runs other code than this process: astraea, or a module that a policy reads, has another "
+            "version there or was edited meanwhile; start again (finished results are kept)"
+        )
 
 
 class Outcome(NamedTuple):
@@ -65,129 +78,105 @@ def measured(
     """
     folder = CACHE if cache is None else Path(cache)
     keys = [run.key for run in runs]
-    distinct = dict(zip(keys, runs, strict=True))
+    missing = dict(zip(keys, runs, strict=True))
     values: dict[str, T] = {}
-    for key in distinct:
+    for key in [*missing]:
         if (result := read_entry(folder, key)) is not None:
             values[key] = measure(result)
-    missing = {key: run for key, run in distinct.items() if key not in values}
-    tasks, word = [[key] for key in missing], SIMULATING if progress else None
-    _compute(missing, distinct, folder, word, tasks, lambda key, result: values.update({key: measure(result)}))
+            del missing[key]
+    for key, result in _computed(missing, folder, progress=progress):
+        values[key] = measure(result)
     return [values[key] for key in keys]
 
 
 def fill(runs: Sequence[Work]) -> None:
-    """Compute what the cache lacks, without reading results; say beforehand how long it will take, if it is long."""
+    """Compute what the cache lacks, without reading results."""
     distinct = {run.key: run for run in runs}
     missing = {key: run for key, run in distinct.items() if not entry(CACHE, key).exists()}
-    if sentence := announcement(list(missing.values()), computing.place.processes):
-        print(sentence, flush=True)
-    for word, some in stages(missing).items():
-        now = {key: missing[key] for key in some}
-        _compute(now, distinct, CACHE, word, together(now) if word == SIMULATING else [[key] for key in now])
+    for _ in _computed(missing, CACHE, progress=True):
+        pass
 
 
-def stages(missing: Mapping[str, Work]) -> dict[str, list[str]]:
-    """Return the order in which runs are computed, so that no two processes compile the same code at the same time.
-
-    The keys are the texts of the progress bar: first one run of each simulator, then one of each separately compiled
-    policy, then all others. A simulator that uses all of another one waits until that is compiled.
-    """
-    simulators: dict[str, str] = {}
-    policies: dict[tuple[str, str], str] = {}
-    for key, run in missing.items():
-        module = run.function.__module__
-        simulators.setdefault(module, key)
-        policies.setdefault((module, run.policy.name if isinstance(run, Run) else ""), key)
-    reach = {module: source.of_module(module).files for module in simulators}
-    first = [key for module, key in simulators.items() if not any(reach[module] > other for other in reach.values())]
-    second = [key for key in policies.values() if key not in first]
-    rest = [key for key in missing if key not in {*first, *second}]
-    return {"compiling simulators": first, "compiling policies": second, SIMULATING: rest}
-
-
-def together(missing: Mapping[str, Work]) -> list[list[str]]:
-    """Return groups of runs that are given to a worker at once, the longest first.
-
-    Runs that learn from one past are one task, so that learning happens once. Otherwise a task is at most `TOGETHER`
-    runs that share their jobs, so that the jobs are sent, read and hashed once for all of them.
-    """
-    groups: dict[Hashable, list[str]] = {}
-    for key, run in missing.items():
-        groups.setdefault(run.shared or key, []).append(key)
-    tasks = []
-    for group in groups.values():
-        most = len(group) if missing[group[0]].learns else TOGETHER
-        tasks += [group[at : at + most] for at in range(0, len(group), most)]
-    return sorted(tasks, key=lambda keys: -sum(missing[key].expected for key in keys))
-
-
-def announcement(runs: Sequence[Work], jobs: int) -> str:
-    """Return a sentence on how long some runs will take on `jobs` processes, if that is more than half an hour."""
-    hours = max(sum(run.expected for run in runs) / jobs, max((run.expected for run in runs), default=0.0)) / HOUR
-    if hours < 0.5:
-        return ""
-    return (
-        f"{len(runs):,} simulations to do: expect about {hours:.1f} h on {jobs} processes. You can stop at any "
-        "time: finished results are kept, and the same command continues from them."
-    )
-
-
-def _compute(
-    missing: Mapping[str, Work], asked: Mapping[str, Work], folder: Path, word: str | None,
-    tasks: Sequence[Sequence[str]], take: Callable[[str, Value], None] | None = None,
-) -> None:  # fmt: skip
-    """Compute tasks of runs and publish their results; show a progress bar if `word` is given; pass each to `take`."""
-    if not missing:
-        return
+def _computed(missing: Mapping[str, Work], folder: Path, *, progress: bool) -> Iterator[tuple[str, Value]]:
+    """Compute runs, publish each result, and yield it with its key; at the end raise the error of the first failure."""
     failures: list[Outcome] = []
-    calls = [_in_parts({key: missing[key] for key in keys}) for keys in tasks]
-    common = {id(part): part for run in missing.values() for part in run.large}.values()
-    bar = progress(word or "", "runs", len(missing), disable=word is None)
-    with bar, closing(parallel_stream(compute_all, calls, common)) as finished:
-        for outcome in itertools.chain.from_iterable(finished):
-            if isinstance(outcome.error, source.ChangedError):  # all later runs would fail, too
-                raise outcome.error
+    with (
+        progress_bar("simulating", "runs", len(missing), disable=not (progress and missing)) as bar,
+        closing(_outcomes({key: missing[key] for key in in_order(missing)})) as outcomes,
+    ):
+        for outcome in outcomes:
+            bar.update()
             if outcome.error is not None:
                 failures.append(outcome)
-            elif outcome.code != missing[outcome.key].code:
-                raise InputError(OTHER_CODE)
-            else:
-                write_atomically(entry(folder, outcome.key), outcome.data)
-                if take is not None:
-                    take(outcome.key, unpack(outcome.data))
-            bar.update()
+                continue
+            if outcome.code != missing[outcome.key].code:
+                get_reusable_executor().shutdown(wait=False, kill_workers=True)  # the next ones load the files anew
+                raise ChangedError
+            write_atomically(entry(folder, outcome.key), outcome.data)
+            yield outcome.key, unpack(outcome.data)
+    if missing and folder == _OF_USER:
+        trim(folder, MOST)
     if failures:
-        order = list(asked)
+        order = [*missing]
         first = min(failures, key=lambda outcome: order.index(outcome.key))
         more = f" (and {len(failures) - 1} more of {len(order)} runs failed)" if len(failures) > 1 else ""
         kind = InputError if isinstance(first.error, InputError) else PolicyError
-        raise kind(f"{asked[first.key].label}: {first.error}{more}") from RuntimeError(f"in a worker:\n{first.detail}")
+        label, trace = missing[first.key].label, RuntimeError(f"in a worker:\n{first.detail}")
+        raise kind(f"{label}: {first.error}{more}") from trace
 
 
-def _in_parts(runs: Mapping[str, Work]) -> tuple[Any, ...]:
-    """Return the arguments of `compute_all`, in parts, because Dask ships each large one once."""
-    calls = {key: run.call for key, run in runs.items()}
-    heads = tuple((key, run.keep, len(calls[key])) for key, run in runs.items())
-    return heads, *(part for call in calls.values() for part in call)
+def in_order(runs: Mapping[str, Work]) -> list[str]:
+    """Return keys in the order of computation: the longest first, so that no worker is left with it alone.
+
+    Before all others comes one run of each function and policy, so that workers compile different ones.
+    """
+    kinds = {key: (run.function, run.policy.name if isinstance(run, Run) else "") for key, run in runs.items()}
+    first = {*{kind: key for key, kind in reversed(kinds.items())}.values()}
+    return sorted(runs, key=lambda key: (key not in first, -runs[key].expected))
 
 
-def compute_all(heads: Sequence[tuple[str, Keep | None, int]], *parts: Any) -> list[Outcome]:
-    """Compute several runs in a worker; `heads` has key, kept columns and number of arguments of each."""
-    left = iter(parts)
-    return [compute(key, keep, *itertools.islice(left, count)) for key, keep, count in heads]
+def _outcomes(runs: Mapping[str, Work]) -> Generator[Outcome]:
+    """Yield the outcome of each run as soon as it is known; end the workers when closed, or interrupted.
 
-
-def compute(key: str, keep: Keep | None, function: Callable[..., Value], *parts: Any) -> Outcome:
-    """Compute a run in a worker; return errors too, so that a failing run does not end the others."""
+    `InputError` if a worker was killed, or the cluster that was chosen with `joblib` cannot be used.
+    """
+    calls = [(key, run.keep, *run.call) for key, run in runs.items()]
+    if calls and any(isinstance(run, Run) for run in runs.values()) and not loop.is_compiled():
+        yield compute(*calls.pop(0))  # here, so that not every worker compiles the same, and it can be said
+    backend, chosen = joblib.parallel.get_active_backend()
+    jobs = min(backend.effective_n_jobs(-1 if chosen is None else chosen), max(len(calls), 1))
+    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
+    results = parallel(joblib.delayed(_in_worker)(os.getpid(), *call) for call in calls)
     try:
-        arguments = [part.policy if isinstance(part, keys.Named) else part for part in parts]
-        policy = next((part for part in arguments if isinstance(part, Policy)), None)
-        files = keys.reached(function, policy).files
-        source.refuse_changes(files)
-        data = pack(reduced(function(*arguments), keep))
-        source.refuse_changes(files)
-        return Outcome(key, data, keys.code(function, policy))
+        for outcome in results:  # noqa: UP028  `yield from` would close the results before we do
+            yield outcome
+    except TerminatedWorkerError:
+        raise InputError(
+            "a worker process was killed, perhaps for lack of memory; try fewer jobs (finished results are kept)"
+        ) from None
+    except Exception as err:  # `compute` raises none, so this one is of the transport or of the cluster
+        raise InputError(f"the workers failed: {_on_one_line(err)} (finished results are kept)") from err
+    finally:
+        with warnings.catch_warnings():  # joblib would warn about cancelled tasks, which are intended
+            warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)
+            results.close()
+
+
+def _in_worker(caller: int, *call: Any) -> Outcome:
+    """Compute a run in a worker process, which is silent and leaves Ctrl-C to the caller."""
+    if os.getpid() != caller:
+        compilation.is_silent = True
+        with suppress(ValueError):  # Dask computes in a thread, which gets no signals
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return compute(*call)
+
+
+def compute(key: str, keep: Keep | None, function: Callable[..., Value], *arguments: Any) -> Outcome:
+    """Compute a run; return errors too, so that a failing run does not end the others."""
+    try:
+        given = [part.policy if isinstance(part, Named) else part for part in arguments]
+        data = pack(reduced(function(*given), keep))
+        return Outcome(key, data, code_of(function, given) if source.is_unchanged(module_of(function)) else "")
     except Exception as err:
         return Outcome(key, error=_on_one_line(err), detail=traceback.format_exc())
 
@@ -207,10 +196,10 @@ def entry(folder: Path, key: str) -> Path:
 
 
 def read_entry(folder: Path, key: str) -> Value | None:
-    """Read a cached result; a damaged one is reported on the standard error stream and removed."""
+    """Read a cached result and mark it as used; a damaged one is reported on standard error and removed."""
     path = entry(folder, key)
     try:
-        return unpack(path.read_bytes())
+        value = unpack(path.read_bytes())
     except FileNotFoundError:
         return None
     except OSError as err:
@@ -219,3 +208,30 @@ def read_entry(folder: Path, key: str) -> Value | None:
         print(f"{path}: damaged ({err}); it is removed and computed again", file=sys.stderr)
         path.unlink(missing_ok=True)
         return None
+    with suppress(OSError):  # the folder may be read-only
+        os.utime(path)
+    return value
+
+
+def size(folder: Path) -> tuple[int, int]:
+    """Return the number of results in a folder, and their size [byte]."""
+    sizes = [status.st_size for _, status in _entries(folder)]
+    return len(sizes), sum(sizes)
+
+
+def trim(folder: Path, most: float) -> int:
+    """Remove the results whose last use is longest ago until the rest takes at most `most` bytes; return how many."""
+    found = sorted(_entries(folder), key=lambda found: found[1].st_mtime)
+    excess, removed = sum(status.st_size for _, status in found) - most, 0
+    for path, status in found:
+        if excess <= 0:
+            break
+        path.unlink(missing_ok=True)
+        excess, removed = excess - status.st_size, removed + 1
+    return removed
+
+
+def _entries(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    for path in folder.glob("*.zip"):
+        with suppress(FileNotFoundError):  # another process removed it
+            yield path, path.stat()

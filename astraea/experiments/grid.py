@@ -14,7 +14,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulation import split_off_impossible
+from astraea.cluster.simulate import split_off_impossible
 from astraea.core.errors import InputError
 from astraea.core.metrics import summary
 from astraea.core.result import Result

@@ -1,27 +1,82 @@
 """One thing to compute: its arguments, its name in messages and tables, and its cache key.
 
-`Run` is a simulation of the cluster, and `Call` is anything else. Both are here, because grids and cache take both and
-prepare the policies of the first. To import `Call` is therefore to import the cluster, which is in no key of a `Call`.
+`Run` is a simulation of the cluster, and `Call` is anything else. The key of both is the SHA-256 of everything that
+determines the result; `docs/cache.md` explains it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, MutableMapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar, Final
-from weakref import WeakKeyDictionary
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, ClassVar, Final, NamedTuple
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.policies import get_policy
+from astraea.cluster.policies import all_policies, get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulation import simulated
+from astraea.cluster.simulate import decisive, simulate
+from astraea.core import source
 from astraea.core.checks import whole_number
-from astraea.core.fingerprint import fingerprint
-from astraea.estimation.estimators import LEARNED, estimate, identity
-from astraea.experiments import keys
+from astraea.core.content import content, refreshed
+from astraea.estimation.estimators import identity
 from astraea.experiments.archive import Keep, Value
 from astraea.traces.trace import Trace
+
+COMPUTING: Final = ("highspy", "numba", "numpy", "pandas", "scipy", "scikit-learn")
+"""Libraries whose versions can change a number; others only transport, store or show it."""
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of `COMPUTING`, "" for a library that is not installed."""
+    found = {"python": platform.python_version()}
+    for library in COMPUTING:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            found[library] = ""
+    return found
+
+
+def module_of(function: Callable[..., Any]) -> str:
+    """Return the name of the module of a function, or of the one that a `partial` calls."""
+    return str(getattr(function, "func", function).__module__)
+
+
+def code_of(function: Callable[..., Any], arguments: Sequence[Any] = ()) -> str:
+    """Return the digest of the code by which a function computes a result, and of the versions on which it runs.
+
+    It covers a policy among the arguments.
+    """
+    policies = [(decisive(part), part.name) for part in arguments if isinstance(part, Policy)]
+    return content((
+        source.digest(module_of(function)), getattr(function, "func", function).__qualname__, versions(),
+        [content(parts, f"policy {name}") for parts, name in policies],
+    ))  # fmt: skip
+
+
+class Named(NamedTuple):
+    """A scheduler of the package by its name: the form that is sent to a worker, which has it compiled on disk."""
+
+    name: str
+    parameters: dict[str, float]
+
+    @property
+    def policy(self) -> Policy:
+        """The scheduler."""
+        return get_policy(self.name)(**self.parameters)
+
+
+def sendable(policy: Policy) -> Policy | Named:
+    """Return the form of a scheduler that is sent to a worker: one of ours by name, or a user's policy as it is."""
+    known = all_policies().get(policy.name)
+    if known is not None and replace(known, parameters=policy.parameters) == policy:
+        return Named(policy.name, dict(policy.parameters))
+    refreshed(policy.select, f"policy {policy.name}")
+    return policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +102,7 @@ class Run:
     seed: int = 0
     settings: Settings = field(default_factory=Settings)
     keep: Keep | None = None
-    function: ClassVar[Callable[..., Value]] = staticmethod(simulated)
+    function: ClassVar[Callable[..., Value]] = staticmethod(simulate)
 
     def __post_init__(self) -> None:
         if isinstance(self.policy, str):
@@ -58,27 +113,14 @@ class Run:
     def key(self) -> str:
         """Name of its result in the cache: equal keys mean equal results."""
         policy, settings = self.policy, self.settings
-        return fingerprint((
-            self.code, self.trace.name, self.trace.digest, asdict(self.cluster), self.seed, asdict(settings), self.keep,
-            policy.name, dict(policy.parameters), policy.memory, policy.needs_estimates,
-            identity(self.trace, settings.estimator) if policy.needs_estimates else None,
-        ))  # fmt: skip
+        learned = identity(self.trace, settings.estimator) if policy.needs_estimates else None
+        jobs = self.trace.name, self.trace.digest, learned
+        return content((self.code, jobs, asdict(self.cluster), self.seed, asdict(settings), self.keep))
 
     @property
     def code(self) -> str:
         """Digest of the code that determines the result."""
-        return keys.code(simulated, self.policy)
-
-    @property
-    def learns(self) -> bool:
-        """True if running times are first learned from a history for its policy."""
-        return self.policy.needs_estimates and self.settings.estimator in LEARNED
-
-    @property
-    def shared(self) -> Hashable:
-        """The part shared with other runs: the history that is learned from, or the trace."""
-        past = self.trace.history
-        return ("past", past.digest) if self.learns and past is not None else id(self.trace)
+        return code_of(type(self).function, [self.policy])
 
     @property
     def expected(self) -> float:
@@ -88,13 +130,8 @@ class Run:
     @property
     def call(self) -> tuple[Any, ...]:
         """The function that computes its result, and the arguments; a policy of the package by name (`Named`)."""
-        estimator = estimate if self.policy.needs_estimates else None
-        return simulated, self.trace, self.cluster, keys.sendable(self.policy), self.seed, self.settings, estimator
-
-    @property
-    def large(self) -> tuple[Any, ...]:
-        """Large arguments that other runs share."""
-        return (self.trace,)
+        policy = sendable(self.policy)
+        return partial(type(self).function, settings=self.settings), self.trace, self.cluster, policy, self.seed
 
     @property
     def label(self) -> str:
@@ -124,29 +161,24 @@ class Call:
     """A function of the package and its arguments: a simulation of another system, or anything else that takes long.
 
     The function is at the top level of a module and returns a `Result` or a table. Its output depends only on its
-    arguments, as `fingerprint` sees them, and on the code that its module can reach.
+    arguments, as `content` sees them, and on the code in `source.digest`.
     """
 
     function: Callable[..., Value]
     arguments: tuple[Any, ...]
     columns: dict[str, Any]  #: the values that distinguish it, as a row of a table
-    large: tuple[Any, ...] = ()  #: large arguments that are shared; each is equal only to itself
     expected: float = 1.0  #: expected running time on one core [s]
     keep: Keep | None = None  #: as in `Run`
-    learns: ClassVar[bool] = False
-    shared: ClassVar[Hashable] = None
 
     @property
     def key(self) -> str:
         """Name of its result in the cache, as in `Run`."""
-        shared = {id(part) for part in self.large}
-        parts = [_remembered(part) if id(part) in shared else fingerprint(part) for part in self.arguments]
-        return fingerprint((self.code, parts, self.keep))
+        return content((self.code, self.arguments, self.keep))
 
     @property
     def code(self) -> str:
         """Digest of the code that determines the result."""
-        return keys.code(self.function)
+        return code_of(self.function)
 
     @property
     def call(self) -> tuple[Any, ...]:
@@ -158,15 +190,6 @@ class Call:
         """Name of the call in messages."""
         return ", ".join(f"{name} {value}" for name, value in self.columns.items())
 
-
-def _remembered(value: Any) -> str:
-    """Return the fingerprint of an argument that many calls share, computed once."""
-    if (known := _HASHES.get(value)) is None:
-        known = _HASHES[value] = fingerprint(value)
-    return known
-
-
-_HASHES: Final[MutableMapping[Any, str]] = WeakKeyDictionary()
 
 Work = Run | Call
 """An element of a grid."""

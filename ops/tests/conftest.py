@@ -1,5 +1,5 @@
 """Fixtures that every test may use."""
 
-from fixtures import one_process, pytest_configure, same_place, shared
+from fixtures import one_process, pytest_configure, shared
 
-__all__ = ["one_process", "pytest_configure", "same_place", "shared"]
+__all__ = ["one_process", "pytest_configure", "shared"]

@@ -25,7 +25,7 @@ from astraea.traces.sources import SOURCES
 from astraea.traces.synthetic import SYNTHETIC
 from papers import ROOT, notebooks
 from papers.gallery.captions import EVERY, OWN_WORKLOADS
-from papers.notebook_cells import code_of, read
+from papers.notebook_cells import read
 
 NAME: Final = "ro-crate-metadata.json"
 """File with the metadata, beside the pages."""
@@ -109,9 +109,10 @@ def _figure(path: Path) -> str:
 
 def _notebook(crate: ROCrate, folder: Path, name: str) -> ContextEntity:
     path = notebooks()[name].relative_to(ROOT).as_posix()
-    about = "The identifier is the SHA-256 of the code of its cells and all that it can reach, without comments."
+    about = "The identifier is the SHA-256 of the code in its cells."
+    cells = "\n".join(cell.source for cell in read(ROOT / path) if cell.cell_type == "code")
     return _add(crate, f"#{path}", "SoftwareApplication", path, version=astraea.__version__, description=about,
-                identifier=f"sha256:{code_of(read(ROOT / path)).digest}", url=_url(folder, path))  # fmt: skip
+                identifier=f"sha256:{sha256(cells.encode()).hexdigest()}", url=_url(folder, path))  # fmt: skip
 
 
 def _url(folder: Path, path: str) -> str:

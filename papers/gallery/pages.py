@@ -125,7 +125,7 @@ def _links(made: Made) -> str:
 
 def _made_from(made: Made) -> list[str]:
     """List what the figures of real workloads were made from, as far as that is recorded beside them."""
-    names = {"command": "made by", "trace_sha256": "SHA-256 of the jobs", "code": "SHA-256 of the code"}
+    names = {"command": "made by", "trace_sha256": "SHA-256 of the jobs"}
     rows = []
     for path in sorted(made.folder.glob("made_*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -133,7 +133,7 @@ def _made_from(made: Made) -> list[str]:
         rows.append({"trace": record["trace"], "what it is": _workload(record["trace"]), **quoted})
     if not rows:
         return []
-    made_from = "The figures were made from these jobs and this code (`make data` downloads the jobs):"
+    made_from = "The figures were made from these jobs (`make data` downloads the jobs):"
     return [made_from, "", *markdown(pd.DataFrame(rows)), ""]
 
 

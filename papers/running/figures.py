@@ -21,12 +21,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
+import joblib
+
 from astraea.core.checks import one_of
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.files import write_atomically
 from astraea.core.progress import progress
 from astraea.experiments.cache import fill
-from astraea.experiments.parallel import computing
 from astraea.plots.files import further_forms
 from astraea.traces.named import workload_path
 from astraea.traces.synthetic import SYNTHETIC
@@ -34,7 +35,7 @@ from papers import ROOT
 from papers import notebooks as all_notebooks
 from papers.gallery.crate import write_crate
 from papers.gallery.pages import write_gallery
-from papers.notebook_cells import code_of, read
+from papers.notebook_cells import read
 from papers.running import notebooks
 from papers.running.grids import GRIDS
 from papers.running.notebooks import Outcome
@@ -97,9 +98,10 @@ def make_figures(
             stale.append(task)
     grids = [(task, GRIDS[task.notebook.stem]) for task in stale if task.notebook.stem in GRIDS]
     runs = {task.executed: grid(task.trace, scale).runs for task, grid in grids}
-    # what goes wrong in a run comes again in the notebook that needs it, and is named there
-    with contextlib.suppress(*((InputError, PolicyError) if computing.place.backend == "loky" else ())):
+    try:
         fill([run for some in runs.values() for run in some])
+    except (InputError, PolicyError) as failure:  # it comes again in the notebook that needs the run
+        print(failure, file=sys.stderr)
     spent = {"simulations": time.perf_counter() - began} if stale else {}
     # those that take longest first: which compute most, then which read most
     stale.sort(key=lambda task: (task.notebook.stem not in LONGEST, -len(runs.get(task.executed, ()))))
@@ -107,7 +109,7 @@ def make_figures(
     failed = [(task, outcome.error) for task, outcome in zip(stale, outcomes, strict=True) if outcome.error]
     if shown and only is None and not failed:
         written = {name: checksum for task in tasks for name, checksum in _outputs(task).items()}
-        write_record(tasks[0].target / f"made_{_slug(str(trace))}.json", root, str(trace), written)
+        write_record(tasks[0].target / f"made_{_slug(str(trace))}.json", str(trace), written)
     command = f"make figures SCALE={scale}" + (f" TRACE={trace}" if trace and not shown else "")
     page = write_gallery(tasks[0].target, command, scale)
     write_crate(tasks[0].target, command, scale)
@@ -120,18 +122,9 @@ def make_figures(
     return 1 if failed else 0
 
 
-def code(root: Path) -> str:
-    """Return the digest of the code that decides these figures: the cells of the notebooks, and what they can reach."""
-    cells = (read(all_notebooks(root)[name]) for name in SHOWN)
-    return sha256(" ".join(code_of(found).digest for found in cells).encode()).hexdigest()
-
-
-def write_record(path: Path, root: Path, trace: str, files: Mapping[str, str]) -> None:
-    """Write beside the committed figures of a real workload what they were made from; `files` are names and SHA-256.
-
-    After a change of the code a test fails until they are made anew (`make real`).
-    """
-    about = {"command": "make real", "trace": trace, "trace_sha256": load_workload(trace)[0].digest, "code": code(root)}
+def write_record(path: Path, trace: str, files: Mapping[str, str]) -> None:
+    """Write beside the committed figures of a real workload what they were made from; `files` are names and SHA-256."""
+    about = {"command": "make real", "trace": trace, "trace_sha256": load_workload(trace)[0].digest}
     write_atomically(path, json.dumps({**about, "files": dict(sorted(files.items()))}, indent=1) + "\n")
 
 
@@ -156,9 +149,8 @@ def _tasks(root: Path, trace: str | None, scale: str, only: str | None, shown: b
             given = {"TRACE": str(data) if data and Path(one).exists() else one, "SCALE": scale}
             decides = {k: v for k, v in given.items() if k in names}
             name = f"{path.stem}-{_slug(one)}" if one and path.stem not in ONCE else path.stem
-            place, staging = computing.place, build / "staging" / name
-            where = {"JOBS": place.processes, "OUT": str(staging)}
-            where |= {"BACKEND": place.backend, "SCHEDULER": place.scheduler or ""}
+            staging = build / "staging" / name
+            where = {"JOBS": joblib.effective_n_jobs(None), "OUT": str(staging)}
             parameters = {**decides, **{k: v for k, v in where.items() if k in names}}
             digest = notebooks.digest(notebook, decides, [data, *data.rglob("*")] if data else [], root)
             executed, record = build / "notebooks" / f"{name}.ipynb", build / "records" / f"{name}.json"
@@ -197,7 +189,7 @@ def _run_all(tasks: Sequence[Task]) -> list[Outcome]:
     for task in tasks:
         shutil.rmtree(task.staging, ignore_errors=True)
         task.staging.mkdir(parents=True)
-    jobs = min(computing.place.processes, len(tasks))
+    jobs = min(joblib.effective_n_jobs(None), len(tasks))
     waiting, outcomes = list(tasks), dict[Path, Outcome]()
     with (
         ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool,

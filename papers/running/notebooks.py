@@ -9,11 +9,12 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from astraea.core import source
-from papers.notebook_cells import Cell, code_of, read
+from papers.notebook_cells import Cell, read
 
 
 class Outcome(NamedTuple):
@@ -35,11 +36,11 @@ def parameter_names(cells: Iterable[Cell]) -> tuple[str, ...]:
 def digest(cells: Iterable[Cell], parameters: Mapping[str, Any], files: Iterable[Path], root: Path) -> str:
     """SHA-256 of all that the outputs depend on.
 
-    These are the cells, the parameters, the modules of the project that the code can reach, and the version of Python.
+    These are the cells, the parameters, the modules of the project, and the version of Python.
     Files are the lock file, the table of statements, tables of `data` that a cell names, and `files`.
     """
     cells = tuple(cells)
-    h = hashlib.sha256(code_of(cells).digest.encode())
+    h = hashlib.sha256(code().encode())
     for cell in cells:
         h.update(f"{cell.cell_type}\0{cell.source}\0".encode())
     h.update(repr((sorted(parameters.items()), sys.version_info[:3])).encode())
@@ -49,6 +50,16 @@ def digest(cells: Iterable[Cell], parameters: Mapping[str, Any], files: Iterable
             h.update(f"\0{path.name}\0".encode())
             with path.open("rb") as file:
                 h.update(hashlib.file_digest(file, "sha256").digest())
+    return h.hexdigest()
+
+
+@cache
+def code() -> str:
+    """SHA-256 of the modules of the project, and of their data."""
+    h = hashlib.sha256()
+    for path in sorted(p for folder in ("astraea", "papers") for p in (source.ROOT / folder).rglob("*")):
+        if path.suffix in (".jinja", ".mplstyle", ".py", ".toml"):
+            h.update(f"\0{path.name}\0".encode() + path.read_bytes())
     return h.hexdigest()
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulation import split_off_impossible
+from astraea.cluster.simulate import split_off_impossible
 from astraea.core.checks import number, one_of
 from astraea.core.units import DAY
 from astraea.experiments.archive import Keep

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -13,22 +13,20 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulation import Estimator, simulated
+from astraea.cluster.simulate import simulate
 from astraea.cluster.tables import ratio
 from astraea.core.arrays import FloatArray
 from astraea.core.result import Result
-from astraea.experiments import keys
 from astraea.experiments.archive import Value
 from astraea.experiments.run import Run
 from astraea.traces.trace import Trace
 
 
-def simulated_in_whole_rounds(
-    trace: Trace, cluster: Cluster, policy: Policy, seed: int = 0, settings: Settings | None = None,
-    estimator: Estimator | None = None,
-) -> Result:  # fmt: skip
-    """Simulate, then count fairness and slowdown of jobs in whole rounds; arguments as in `simulation.simulated`."""
-    result = simulated(trace, cluster, policy, seed, settings, estimator)
+def simulate_in_whole_rounds(
+    trace: Trace, cluster: Cluster, policy: Policy | str, seed: int = 0, *, settings: Settings | None = None
+) -> Result:
+    """Simulate, then count fairness and slowdown of jobs in whole rounds; arguments as in `simulate`."""
+    result = simulate(trace, cluster, policy, seed, settings=settings)
     run = trace._take(np.flatnonzero(np.isin(trace.job_id, result.jobs["job_id"])))  # without excluded ones
     ends, every = result.jobs["end_time"].to_numpy(), result.provenance["interval"]
     return replace(result, jobs=in_whole_rounds(run, result.jobs, ends, cluster.gpus, every))
@@ -36,19 +34,9 @@ def simulated_in_whole_rounds(
 
 @dataclass(frozen=True, eq=False)
 class CountedRun(Run):
-    """A `Run` of `simulated_in_whole_rounds`."""
+    """A `Run` of `simulate_in_whole_rounds`."""
 
-    function: ClassVar[Callable[..., Value]] = staticmethod(simulated_in_whole_rounds)
-
-    @property
-    def code(self) -> str:
-        """Digest of the code that determines the result."""
-        return keys.code(simulated_in_whole_rounds, self.policy)
-
-    @property
-    def call(self) -> tuple[Any, ...]:
-        """The function that computes its result, and the arguments."""
-        return simulated_in_whole_rounds, *super().call[1:]
+    function: ClassVar[Callable[..., Value]] = staticmethod(simulate_in_whole_rounds)
 
 
 def in_whole_rounds(trace: Trace, jobs: pd.DataFrame, left: FloatArray, gpus: int, interval: float) -> pd.DataFrame:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import joblib
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
@@ -15,7 +16,6 @@ from places import ROOT
 from workloads import audit
 
 from astraea.cluster.policies import all_policies
-from astraea.experiments.parallel import computing
 
 if sys.__stdin__ is None:  # closed, where a service starts the tests; IPython asks it for its encoding
     sys.stdin = sys.__stdin__ = open(os.devnull, encoding="utf-8")
@@ -40,16 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def one_process() -> Iterator[None]:
     """Compute in this process, unless a test says otherwise."""
-    with computing(jobs=1):
+    with joblib.parallel_config("loky", n_jobs=1):
         yield
-
-
-@pytest.fixture(autouse=True)
-def same_place() -> Iterator[None]:
-    """A test's choice of where to compute ends with the test."""
-    before = computing.place
-    yield
-    computing.place = before
 
 
 @pytest.fixture(scope="session")

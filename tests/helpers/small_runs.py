@@ -51,4 +51,4 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: Any, **__: Any) -> Result:
         raise AssertionError("simulated")
 
-    monkeypatch.setattr("astraea.cluster.simulation.new_state", never)
+    monkeypatch.setattr("astraea.cluster.simulate.new_state", never)

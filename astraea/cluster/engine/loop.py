@@ -11,6 +11,7 @@ was preempted starts its next lease with a cold restart.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final
 
 import numba
@@ -19,7 +20,7 @@ from numba import types
 
 from astraea.cluster.engine import accounting, decisions, leases, placement, queues
 from astraea.cluster.engine.state import EVERY_ROUND, WHILE_ONE_FITS, WHILE_ONE_WAITS, Private, View
-from astraea.core.compilation import Reference, borrowed, inlined
+from astraea.core.compilation import Reference, announced, borrowed, inlined
 from astraea.core.units import HOUR
 
 # return values of `run`
@@ -190,6 +191,13 @@ def is_stuck(s: View, x: Private) -> bool:
     return not decisions.broken(x, decisions.STUCK, first_submitted)
 
 
+def is_compiled() -> bool:
+    """Return whether the engine is compiled, in this process or on disk; otherwise the next simulation compiles it."""
+    if numba.config.DISABLE_JIT or run.overloads:
+        return True
+    return bool(run.stats.cache_path) and any(Path(run.stats.cache_path).glob("loop.run-*.nbi"))
+
+
 def compiled_for(
     select: Any, s: View, x: Private, entry: Any = run, returns: Any = types.int64, between: tuple[Any, ...] = ()
 ) -> tuple[Any, Any]:
@@ -203,7 +211,8 @@ def compiled_for(
     select_signature = types.void(Reference(view.state))
     signature = returns(view, private, *between, types.FunctionType(select_signature))
     if signature.args not in entry.overloads:
-        entry.compile(signature)
+        with announced("the simulator"):
+            entry.compile(signature)
         entry.disable_compile()  # otherwise it is compiled again for the type of each policy's dispatcher
     select.compile(select_signature)
     return entry, select

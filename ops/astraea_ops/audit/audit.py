@@ -17,8 +17,7 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.rules import Rules
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulate import simulate
-from astraea.cluster.simulation import split_off_impossible
+from astraea.cluster.simulate import simulate, split_off_impossible
 from astraea.core.errors import InputError
 from astraea.core.metrics import average_jct, sharing_loss
 from astraea.core.result import Result

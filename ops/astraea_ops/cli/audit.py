@@ -104,7 +104,6 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: a
         if cluster.gpus_per_node > LARGEST_NODE:
             what = f"a node has {cluster.gpus_per_node:,} of {resource}, expected at most {LARGEST_NODE:,}"
             raise InputError(f"--resource: {what}; a replay would take hours, so name another, such as cpu or node")
-        args.say_if_compiling()
         found = audit(shown, cluster, own, others, rules)
         more = [section("The size of the cluster", {"lines": said})] if said else []
         more.append(the_settings(site, own, doubts, anonymize))
@@ -169,5 +168,4 @@ def _print_start(moment: Moment) -> None:
     from astraea_ops.forecast.start import would_start
     from astraea_ops.forecast.words import as_text
 
-    args.say_if_compiling()
     print(as_text(would_start(moment), moment))

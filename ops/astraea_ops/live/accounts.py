@@ -17,7 +17,7 @@ from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, TENANT, TIME
 from astraea.cluster.engine.state import DONE, PENDING, RUNNING, Private, View, new_state
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulation import rounds_of_lease
+from astraea.cluster.simulate import rounds_of_lease
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.units import HOUR
 from astraea_ops.live import engine as live

@@ -43,5 +43,5 @@ def simulated(*arguments: Any) -> Result:
     cell = GavelRun(*arguments)
     policy, mechanism = get_policy(cell.policy), IDEAL if cell.is_ideal else IN_ROUNDS
     result = simulate(*cell[:3], policy, cell.options, mechanism=mechanism, believed=cell.believed)
-    known = {**result.provenance, "source_sha256": source.of_module(__name__).digest}
+    known = {**result.provenance, "source_sha256": source.digest(__name__)}
     return replace(result, provenance=known)

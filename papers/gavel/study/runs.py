@@ -152,7 +152,7 @@ def grid_of(
             cell = cell._replace(options=replace(cell.options, until=until))
             columns = {"workload": jobs.name, "workers": " + ".join(map(str, workers)), "policy": cell.policy}
             seconds = get_policy(cell.policy).expected * (until or len(jobs))
-            call = Call(simulated, cell, columns, (jobs, throughputs), seconds, READ)
+            call = Call(simulated, cell, columns, seconds, READ)
             made.append((call, {**same, column: name, **row}))
     return Grid.of(made)
 

@@ -124,7 +124,7 @@ def plans(trace: str, scale: str, *figures: str) -> Grid:
         for trial in range(size.trials):
             market = market_of(trace, scale, trial, p.jobs, p.servers, p.tenants, p.utility, p.setting)
             columns = {"reading": READ.get(p.setting, ""), **p._asdict(), "trial": trial}
-            calls.append(Call(plan_numbers, (market, p.scheduler, p.percent), columns, (market,)))
+            calls.append(Call(plan_numbers, (market, p.scheduler, p.percent), columns))
     return Grid.of((call, call.columns) for call in calls)
 
 
@@ -137,7 +137,7 @@ def optima(trace: str, scale: str) -> Grid:
         for trial in range(0 if is_hard else size.trials):
             market = market_of(trace, scale, trial, jobs, servers, tenants=2, setting=setting)
             columns = {"reading": READ[setting], "jobs": jobs, "servers": servers, "trial": trial}
-            calls.append(Call(ratios, (market,), columns, (market,), expected=5.0))
+            calls.append(Call(ratios, (market,), columns, expected=5.0))
     return Grid.of((call, call.columns) for call in calls)
 
 

@@ -220,7 +220,7 @@ def test_tenants_without_a_weight(tmp_path: Path) -> None:
     ("text", "options", "says"),
     [
         (TINY, {"format": "pbs"}, "format must be one of tiresias-csv, helios, philly, gavel, swf, "
-         "acme, supercloud, kestrel, spot-gpu, got 'pbs'"),
+         "acme, supercloud, kestrel, spot-gpu, slurm, got 'pbs'"),
         (TINY, {"time_unit": "h"}, "time unit must be one of ms, s, min, got 'h'"),
         (TINY, {}, "the columns do not imply the unit of submit_time and duration; give the time unit ("),
         (ASTRAEA.replace("\n", ",x\n"), {}, "give the time unit"),

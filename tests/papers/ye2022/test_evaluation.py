@@ -38,7 +38,7 @@ from papers.ye2022.readings import (
     settings_of,
 )
 from papers.ye2022.rules import SEVEN
-from papers.ye2022.whole_rounds import CountedRun, simulated_in_whole_rounds
+from papers.ye2022.whole_rounds import CountedRun, simulate_in_whole_rounds
 
 
 def trace(**weights: float) -> Trace:
@@ -284,7 +284,7 @@ def test_as_measured_on_the_authors_workloads_gives_what_their_program_printed(
         run = {"tiresias-l": "tiresias", "yarn-cs": "yarn"}.get(scheduler.name, scheduler.name)
         if run == "fifo":
             continue
-        result = simulated_in_whole_rounds(trace, cluster, scheduler.made, settings=settings_of(PROGRAM, scheduler))
+        result = simulate_in_whole_rounds(trace, cluster, scheduler.made, settings=settings_of(PROGRAM, scheduler))
         theirs = printed.loc[f"w2_n64_{run}"]
         loss = float((result.jobs["rho_job"].round(4) < 0.95).mean())
         assert loss == pytest.approx(theirs.sharing_loss_share, abs=6e-5)
