@@ -3,8 +3,8 @@
 Python's own ways do not give that. `pickle` stores a function of a module as a name, and `cloudpickle` stores where a
 function was defined, which differs between two sessions of a notebook. Here a function of the user's counts with its
 code and everything that it reads: globals, attributes of the user's modules, cells and defaults, and in turn the
-functions among them. A function or class of the project or of a library counts with its name, as their code is in the
-key of a result on its own. A value whose content cannot be known is refused.
+functions among them. A function of the project counts with its name and the digest of its source, a function of a
+library and a class with their names. A value whose content cannot be known is refused.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class _Walk:
         if _is_of_library(python):
             yield self.of_name(value, name)
             return
-        yield python.__module__ if _is_ours(python) else python.__code__
+        yield source.digest(python.__module__) if _is_ours(python) else python.__code__
         yield python.__qualname__
         yield self.of([python.__defaults__, python.__kwdefaults__], f"{name}()")
         if isinstance(value, Dispatcher) and not _is_ours(python):
