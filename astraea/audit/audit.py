@@ -187,7 +187,7 @@ def _lease_terms(
     rows: list[tuple[float, ...]] = []
     for term in TERMS:
         if term >= 900 or busy / term <= MOST_LEASES:
-            policy = get_policy("astraea")(lease_term=term)
+            policy = get_policy("astraea").with_parameters(lease_term=term)
             result = known.get(term) or simulate(trace, cluster, policy, settings=settings, rules=rules)
             overhead = float(result.jobs["overhead"].mean() / result.jobs["jct"].mean())
             rows.append((term, average_jct(result), overhead, sharing_loss(result)))

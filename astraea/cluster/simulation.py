@@ -53,7 +53,7 @@ def simulated(
     settings = replace(settings, interval=policy.parameters.get("interval", settings.interval))
     lease_rounds = rounds_of_lease(policy, settings)
     if lease_rounds > 0:
-        policy = policy(lease_term=lease_rounds * settings.interval)
+        policy = policy.with_parameters(lease_term=lease_rounds * settings.interval)
     rules = None if rules is None else checked(rules, trace, cluster)
     if policy.alike and (cluster.sizes or not (rules is None or rules.allowed.all())):
         raise InputError(f"policy {policy.name} needs nodes of equal size, and jobs that may run on all of them")

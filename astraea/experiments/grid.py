@@ -97,7 +97,7 @@ def grid(
         if len(values) == 0:
             raise InputError(f"parameter {name!r} has no value")
     variants = [
-        (policy(**_only(point, policy.parameters)), Settings(**_only(point, of_settings)))
+        (policy.with_parameters(**_only(point, policy.parameters)), Settings(**_only(point, of_settings)))
         for policy in chosen
         for point in points({k: v for k, v in given.items() if k in of_settings or k in policy.parameters})
     ]

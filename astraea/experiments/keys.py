@@ -33,7 +33,7 @@ class Named(NamedTuple):
     @property
     def policy(self) -> Policy:
         """The scheduler."""
-        return get_policy(self.name)(**self.parameters)
+        return get_policy(self.name).with_parameters(**self.parameters)
 
 
 def code(function: Callable[..., Any], policy: Policy | None = None) -> str:

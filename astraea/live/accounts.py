@@ -56,7 +56,7 @@ class Accounts:
             raise InputError(f"policy {policy.name} needs estimates of running times; a live cluster has none")
         settings = Settings(interval=interval, checkpoint_overhead=0, restart_overhead=0)
         self.lease_rounds = rounds_of_lease(policy, settings)
-        self.policy = policy(lease_term=self.lease_rounds * interval) if self.lease_rounds else policy
+        self.policy = policy.with_parameters(lease_term=self.lease_rounds * interval) if self.lease_rounds else policy
         self.interval, self.gpus, self.weights = interval, max(1, gpus), dict(weights)
         self.withheld = 0
         self.most_hours = hours_stored(policy)

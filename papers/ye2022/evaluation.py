@@ -116,7 +116,7 @@ def run_of(
     keep: Keep = READ, **parameters: Any,
 ) -> Run:  # fmt: skip
     """Return one run beside the evaluation, with the usual settings unless others are given."""
-    policy = policy_named(scheduler)(**parameters)
+    policy = policy_named(scheduler).with_parameters(**parameters)
     return Run(trace, cluster, policy, seed, settings or Settings(), keep)
 
 
@@ -216,7 +216,8 @@ def lease_grid(trace: str, scale: str = "paper") -> Grid:
         for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale), reading):
             for t in terms:
                 own = {"reading": reading, "scheduler": "astraea", "seed": seed, "lease_term": t}
-                run = Run(jobs, cluster, scheduler.made(lease_term=t), settings=settings, keep=kept(trace))
+                policy = scheduler.made.with_parameters(lease_term=t)
+                run = Run(jobs, cluster, policy, settings=settings, keep=kept(trace))
                 rows.append((run, own))
     return Grid.of(rows)
 

@@ -21,7 +21,7 @@ from astraea.live import state as layout
 from astraea.live.ledger import Ledger, lock, open_to_read, read_state
 from astraea.live.state import AccountsState, State
 
-ANYONE = replace(CONFIG, policy=get_policy("astraea-released")(lease_term=100), weights={})
+ANYONE = replace(CONFIG, policy=get_policy("astraea-released").with_parameters(lease_term=100), weights={})
 
 
 @pytest.fixture

@@ -201,7 +201,7 @@ def runs(scheduler: str, **parameters: float) -> pd.DataFrame:
     rows = []
     for run, trace in (("before", idle), ("after", with_burst(idle, cluster, name, start))):
         row = {"scheduler": scheduler, "seed": 0, "tenant": name, "run": run, "start": start}
-        rows.append({**row, **burst_figures(simulate(trace, cluster, policy_named(scheduler)(**parameters)))})
+        rows.append({**row, **burst_figures(simulate(trace, cluster, policy_named(scheduler), **parameters))})
     return pd.DataFrame(rows)
 
 
