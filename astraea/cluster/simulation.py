@@ -21,6 +21,7 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.tables import grant_log, in_whole_rounds, job_table, timeline_table
 from astraea.core import source
 from astraea.core.checks import whole_number
+from astraea.core.compile_errors import compile_errors
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.fingerprint import plain
 from astraea.core.result import Result, provenance
@@ -87,7 +88,8 @@ def simulated(
         revisit=revisit,
         **estimate,
     )
-    run, select = loop.compiled_for(current(policy.select), view, private)
+    with compile_errors(f"policy {policy.name}"):
+        run, select = loop.compiled_for(current(policy.select), view, private)
     began = time.perf_counter()
     while (outcome := run(view, private, select)) in (loop.FULL, loop.PAUSED):
         if outcome == loop.FULL:

@@ -6,20 +6,42 @@ undefined: it is NaN, excluded from shares, and counted (`undefined_jobs`).
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 
 from astraea.core.errors import InputError
-from astraea.core.result import Result
 from astraea.core.units import DAY, HOUR
+
+if TYPE_CHECKING:  # for annotations only: a result computes its measures here
+    from astraea.core.result import Result
 
 SHARING_LOSS: Final = 0.95
 """A job with rho_job below this has sharing loss ([Ye2022] §6.3)."""
 
 SLACK: Final = 1e-9
 """A tenant has sharing loss when rho_tenant is below 1 by more than this."""
+
+NAMES: Final = {
+    "jobs": ("jobs", 1.0),
+    "excluded_jobs": ("excluded jobs", 1.0),
+    "excluded_gpu_time": ("excluded GPU-time [GPU-h]", 1 / HOUR),
+    "average_jct": ("average JCT [s]", 1.0),
+    "median_jct": ("median JCT [s]", 1.0),
+    "average_slowdown": ("average slowdown", 1.0),
+    "average_queueing_delay": ("average queueing delay [s]", 1.0),
+    "sharing_loss": ("jobs with sharing loss [%]", 100.0),
+    "undefined_jobs": ("jobs owed nothing", 1.0),
+    "tenant_sharing_loss": ("tenant-days with sharing loss [%]", 100.0),
+    "makespan": ("makespan [s]", 1.0),
+    "utilization": ("utilization [%]", 100.0),
+    "overhead_share": ("overhead [% of average JCT]", 100.0),
+    "leases": ("leases", 1.0),
+    "preemptions": ("preemptions", 1.0),
+}
+"""Name with its unit of each number of `summary`, and the factor to this unit."""
 
 
 def average_jct(result: Result) -> float:
@@ -110,3 +132,8 @@ def summary(result: Result) -> dict[str, Any]:
         "leases": int(jobs["leases"].sum()),
         "preemptions": int(jobs["preemptions"].sum()),
     }
+
+
+def named(figures: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numbers of a `summary` in the units of `NAMES`, by their names there."""
+    return {name: figures[key] * factor for key, (name, factor) in NAMES.items()}

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
+from astraea.cluster.definition import unknown
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
@@ -89,11 +90,7 @@ def grid(
     of_settings = [f.name for f in fields(Settings)]
     for name, values in given.items():
         if name not in of_settings and not any(name in p.parameters for p in chosen):
-            known = sorted({k for p in chosen for k in p.parameters})
-            whose = ", ".join(p.name for p in chosen)
-            raise InputError(
-                f"unknown parameter {name!r}; {whose}: {', '.join(known) or 'none'}; settings: {', '.join(of_settings)}"
-            )
+            raise unknown(name, {p.name: p.parameters for p in chosen}, of_settings)
         if len(values) == 0:
             raise InputError(f"parameter {name!r} has no value")
     variants = [

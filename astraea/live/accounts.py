@@ -18,6 +18,7 @@ from astraea.cluster.engine.state import DONE, PENDING, RUNNING, Private, View, 
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulation import rounds_of_lease
+from astraea.core.compile_errors import compile_errors
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.units import HOUR
 from astraea.live.state import (
@@ -142,7 +143,8 @@ class Accounts:
         while clock.n_revoked:
             live.keep(self.view, clock.n_revoked - 1)
         excluded = np.array(sorted(self.place[id] for id in aside), np.int64)
-        call, select = live.compiled_for(self.policy.select, self.view, self.private)
+        with compile_errors(f"policy {self.policy.name}"):
+            call, select = live.compiled_for(self.policy.select, self.view, self.private)
         good = call(self.view, self.private, excluded, select)
         if not good or clock.n_choices:
             code, j = int(self.private.engine[0].violation), int(self.private.engine[0].violator)

@@ -227,7 +227,7 @@ def simulated(
     settings = Settings(
         interval=INTERVAL, checkpoint_overhead=0, restart_overhead=lasts.again + lasts.unsaved, placement="strict"
     )
-    ours = policy or SIMULATED(lease_term=LEASE * repetition.stretch)
+    ours = policy or SIMULATED.with_parameters(lease_term=LEASE * repetition.stretch)
     return simulate(trace, CLUSTER, ours, settings=settings, keep_log=True)
 
 
