@@ -9,14 +9,17 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 import numpy as np
+from numba import types
 
+from astraea.cluster.engine import loop
 from astraea.cluster.engine.state import EVERY_ROUND, View
 from astraea.core.checks import is_number, number, one_of
-from astraea.core.compilation import inlined
+from astraea.core.compilation import borrowed, inlined
 from astraea.core.compile_errors import compile_errors
 from astraea.core.errors import InputError
 from astraea.core.frozen import read_only
 from astraea.core.text import docstring
+from astraea.core.user_functions import current
 
 
 @read_only
@@ -96,7 +99,8 @@ class Policy:
             raise InputError(f"policy {self.name}: the state was made for another policy")
         s.parameters[: len(self.parameters)] = [*self.parameters.values()]
         with compile_errors(f"policy {self.name}"):
-            self.select(s)
+            call, select = loop.compiled_for(current(self.select), s, (), _once, types.void)
+        call(s, (), select)
         return [int(j) for j in s.granted[: s.clock[0].n_granted]]
 
     def with_parameters(self, **parameters: float | str) -> Policy:
@@ -186,6 +190,8 @@ def policy(
         called = name or select.__name__.replace("_", "-")
         for key in properties:
             one_of(key, _PROPERTIES, f"policy {called}: a property")
+        if not parameters and "unpack" in select.__code__.co_names:
+            raise InputError(f"policy {called}: it reads parameters but declares none: @policy({called!r}, Parameters)")
         defaults, meanings = declared(parameters, called) if parameters else ({}, {})
         for key, words in properties.get("choices", {}).items():
             meanings[key] += f" ({', '.join(words)})"
@@ -200,6 +206,11 @@ def policy(
         )
 
     return make
+
+
+@inlined
+def _once(view: View, _: tuple[()], select: Any) -> None:
+    select(borrowed(view))
 
 
 _PROPERTIES: Final = {f.name for f in fields(Policy)} - {"name", "select", "parameters", "help", "estimates"}
@@ -225,7 +236,8 @@ def declared(cls: Any, policy: str) -> tuple[dict[str, float], dict[str, str]]:
         value = cls._field_defaults[name]
         if not is_number(value):
             raise InputError(f"policy {policy}: the default of parameter {name} must be a number, got {value!r}")
-        is_whole = cls.__annotations__[name] in (int, "int")
+        annotation = getattr(cls, "__annotations__", {}).get(name)  # text becomes a `ForwardRef`
+        is_whole = getattr(annotation, "__forward_arg__", annotation) in (int, "int")
         if is_whole and value % 1:
             raise InputError(f"policy {policy}: the default of {name} must be a whole number, got {value!r}")
         defaults[name] = int(value) if is_whole else float(value)

@@ -184,8 +184,9 @@ def is_stuck(s: View, x: Private) -> bool:
 
 
 def compiled_for(
-    select: Any, s: View, x: Private, entry: Any = run, returns: Any = types.int64, between: tuple[Any, ...] = ()
-) -> tuple[Any, Any]:
+    select: Any, s: View, x: Private | tuple[()], entry: Any = run, returns: Any = types.int64,
+    between: tuple[Any, ...] = (),
+) -> tuple[Any, Any]:  # fmt: skip
     """Return an entry point of the engine and a policy, compiled for each other and for such a state.
 
     The entry is compiled only once. `between` are the types of its arguments between the state and the policy.
