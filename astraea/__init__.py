@@ -5,23 +5,20 @@
 Traces:
 
 - `read_trace`: a log of jobs, from a file or a folder
+- `Trace`: a workload; `Trace.from_frame` makes one from a DataFrame
 - `synthesize`: a synthetic trace, ``"venus"`` or ``"philly"``
 
-One simulation:
+Simulations:
 
 - `Cluster`: nodes and GPUs per node
-- `get_policy`: a scheduler by its name; call it with parameters to get the same scheduler with those parameters
+- `simulate`: runs a trace on a cluster under a scheduler; the result has a summary, jobs, and tenants over time
+- `sweep`: runs every combination of traces, clusters, schedulers, parameters and seeds, in parallel and cached
+
+Schedulers:
+
+- `policies`: a table of the schedulers
+- `get_policy`: a scheduler by its name; `with_parameters` of it returns the same scheduler with other parameters
 - `policy`: makes a scheduler from a function, so that you can try your own
-- `Settings`: scheduling interval, overheads, placement, estimates of running times
-- `simulate`: runs a trace on a cluster under a scheduler; the result has jobs, tenants over time and provenance
-- `summary`: the measures of a result, by name
-
-Many simulations:
-
-- `Run`: one simulation: the arguments of `simulate`
-- `grid`: every combination of traces, clusters, schedulers, parameters and seeds, as a list of runs
-- `run_grid`: the results of runs, cached, and computed in parallel with joblib: by default on all cores of this
-  machine, elsewhere with ``joblib.parallel_config(...)``
 
 References, by the keys that docstrings cite:
 
@@ -65,35 +62,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from astraea.cluster.catalogue import policies
     from astraea.cluster.cluster import Cluster
+    from astraea.cluster.definition import policy
     from astraea.cluster.policies import get_policy
-    from astraea.cluster.policy import policy
-    from astraea.cluster.settings import Settings
     from astraea.cluster.simulate import simulate
-    from astraea.core.metrics import summary
-    from astraea.experiments.grid import grid, run_grid
-    from astraea.experiments.run import Run
+    from astraea.experiments.sweep import sweep
     from astraea.traces.readers import read_trace
     from astraea.traces.synthetic import synthesize
+    from astraea.traces.trace import Trace
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Cluster", "Run", "Settings", "get_policy", "grid", "policy", "read_trace", "run_grid", "simulate",
-    "summary", "synthesize",
+    "Cluster", "Trace", "get_policy", "policies", "policy", "read_trace", "simulate", "sweep", "synthesize",
 ]  # fmt: skip
 
 _PLACES: Final = {
     "Cluster": "cluster.cluster",
-    "Run": "experiments.run",
-    "Settings": "cluster.settings",
+    "Trace": "traces.trace",
     "get_policy": "cluster.policies",
-    "grid": "experiments.grid",
-    "policy": "cluster.policy",
+    "policies": "cluster.catalogue",
+    "policy": "cluster.definition",
     "read_trace": "traces.readers",
-    "run_grid": "experiments.grid",
     "simulate": "cluster.simulate",
-    "summary": "core.metrics",
+    "sweep": "experiments.sweep",
     "synthesize": "traces.synthetic",
 }
 

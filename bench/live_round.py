@@ -51,7 +51,8 @@ def main() -> None:
     asked = parser.parse_args()
     queue, nodes = answers(asked.jobs, asked.nodes)
     with tempfile.TemporaryDirectory() as folder:
-        config = Config("gpu", Path(folder) / "state.sqlite", get_policy(asked.policy)(lease_term=30), history=0.0)
+        policy = get_policy(asked.policy).with_parameters(lease_term=30)
+        config = Config("gpu", Path(folder) / "state.sqlite", policy, history=0.0)
         rounds = Rounds(config, 8 * asked.nodes, NOW, None, lambda _: [])
         with closing(Ledger(config.state)) as ledger:
             print(f"{asked.jobs} jobs, {8 * asked.nodes} GPUs, policy {asked.policy}")

@@ -45,7 +45,7 @@ class Preset(NamedTuple):
     @property
     def made(self) -> Policy:
         """The policy."""
-        return get_policy(self.policy)(**self.parameters)
+        return get_policy(self.policy).with_parameters(**self.parameters)
 
 
 RUNS: Final = {

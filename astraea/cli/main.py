@@ -235,13 +235,18 @@ def list_() -> None:
 @app.command(cls=args.Command, short_help="list schedulers and their parameters")
 @click.option("--json", "for_program", is_flag=True, help="print JSON")
 def policies(for_program: bool) -> None:
-    """List the schedulers with their sources and parameters, and the settings of a simulation."""
+    """List the schedulers, then their parameters, and the settings of a simulation."""
+    from astraea.cluster.catalogue import policies as table_of_policies
     from astraea.cluster.policies import all_policies
     from astraea.cluster.settings import Settings
 
     listed: dict[str, dict[str, Any]] = {
         name: {
-            "source": policy.source,
+            "about": policy.about,
+            "paper": policy.paper,
+            "preempts": policy.preempts,
+            "needs_running_times": policy.needs_estimates,
+            "sees_tenants": policy.sees_tenants,
             "parameters": {k: {"default": v, "meaning": policy.help[k]} for k, v in policy.as_text.items()},
         }
         for name, policy in all_policies().items()
@@ -253,7 +258,9 @@ def policies(for_program: bool) -> None:
     if for_program:
         print(json.dumps({"policies": listed, "settings": settings}, indent=2))
         return
-    tables = {f"{name}: {about['source']}": about["parameters"] for name, about in listed.items()}
+    table = table_of_policies().drop(columns=["about", "parameters"])
+    print(table.replace({True: "yes", False: "no"}).rename_axis(None).to_string(justify="left"), end="\n\n")
+    tables = {f"{name}: {about['about']}": about["parameters"] for name, about in listed.items()}
     for heading, table in (tables | {"settings of every simulation, also given with --param:": settings}).items():
         print(heading)
         for name, about in table.items():

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
-from astraea.core.metrics import Summary, summary, tenant_windows
+from astraea.core.metrics import NAMES, summary
 from astraea.core.result import JOB_COLUMNS, Result
 from astraea.core.units import HOUR
 from astraea.core.wording import counted
@@ -18,7 +18,7 @@ from astraea.traces.trace import Trace
 
 ROWS: Final = (
     "excluded_gpu_time", "average_jct", "median_jct", "average_slowdown", "sharing_loss", "tenant_sharing_loss",
-    "makespan", "utilization", "overhead_share", "seconds",
+    "makespan", "utilization", "overhead_share",
 )  # fmt: skip
 """Figures of the summary that are printed after the number of jobs."""
 
@@ -49,12 +49,23 @@ def run_summary(result: Result, trace: Trace) -> dict[str, Any]:
 def summary_text(figures: dict[str, Any], result: Result, trace: Trace) -> str:
     """Write the summary as a table."""
     about = result.provenance
-    counted = Summary(
-        {"jobs": figures["jobs"], "excluded": figures["excluded_jobs"] + figures["excluded_by_reader"]}
-        | {f"  {reason}": number for reason, number in figures["excluded_reasons"].items()}
-        | {key: figures[key] for key in ROWS}
-    )
-    return f"{trace.name} on {about['nodes']} x {about['gpus_per_node']} GPUs under {about['policy']}\n{counted}"
+    rows = {
+        "jobs": figures["jobs"],
+        "excluded": figures["excluded_jobs"] + figures["excluded_by_reader"],
+        **{f"  {reason}": number for reason, number in figures["excluded_reasons"].items()},
+        **{NAMES[key][0]: None if figures[key] is None else NAMES[key][1] * figures[key] for key in ROWS},
+        "simulated in [s]": figures["seconds"],
+    }
+    texts = {name: _number(value) for name, value in rows.items()}
+    width, digits = max(map(len, texts)), max(map(len, texts.values()))
+    lines = [f"{name:<{width}}  {text:>{digits}}" for name, text in texts.items()]
+    heading = f"{trace.name} on {about['nodes']} x {about['gpus_per_node']} GPUs under {about['policy']}"
+    return "\n".join([heading, *lines])
+
+
+def _number(value: float | None) -> str:
+    """Return a figure as text, whole numbers without decimals."""
+    return "-" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
 
 
 def all_excluded_jobs(result: Result, trace: Trace) -> pd.DataFrame:
@@ -72,7 +83,7 @@ def write_tables(result: Result, trace: Trace, folder: Path) -> None:
     """
     tables = {
         "jobs": result.jobs[list(JOB_COLUMNS)],
-        "tenants": tenant_windows(result),
+        "tenants": result.tenants,
         "excluded_jobs": all_excluded_jobs(result, trace),
     }
     for name, table in tables.items():

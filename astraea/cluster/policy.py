@@ -1,4 +1,4 @@
-"""Definition of a scheduler, and the functions in which its `select` is written.
+"""The functions in which a scheduler's `select` is written.
 
 A policy is one function `select(s)`. It reads the `View` and calls `grant(s, j)` for each job that gets a lease in this
 round, in order. Pending jobs and jobs that ask for renewal are treated alike ([Ye2022] §5.1.2).
@@ -6,155 +6,19 @@ round, in order. Pending jobs and jobs that ask for renewal are treated alike ([
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numba.extending import overload
 from numba.np.unsafe.ndarray import to_fixed_tuple
 
+from astraea.cluster.definition import Policy as Policy
+from astraea.cluster.definition import policy as policy
 from astraea.cluster.engine.accounting import alloc_at_hour, job_fair, tenant_alloc
 from astraea.cluster.engine.queues import some_job_fits as some_job_fits
-from astraea.cluster.engine.state import WHILE_ONE_FITS, I, View
-from astraea.core.checks import number
+from astraea.cluster.engine.state import I, View
 from astraea.core.compilation import inlined
-from astraea.core.errors import InputError
-from astraea.core.frozen import read_only
-from astraea.core.text import docstring
 from astraea.core.units import HOUR
-
-
-@read_only
-@dataclass(frozen=True)
-class Policy:
-    """A scheduler: its name, its compiled `select`, and its parameters.
-
-    Attributes
-    ----------
-    name : str
-        Name in figures and on the command line.
-    select : compiled function of a `View`
-        Chooses the jobs that get a lease in a round.
-    parameters : mapping of str to float
-        In the order of the policy's `Parameters`; `lease_term` [s] exists if the policy preempts, `half_life` [s] if it
-        reads `accounting.tenant_decayed`, and `interval` [s] if its own rounds override the settings.
-    help : mapping of str to str
-        Meaning of each parameter, with its unit.
-    source : str
-        Paper and section.
-    estimates : function of the parameters
-        True if it reads `View.job.estimate`.
-    revisit : function of the parameters
-        Rounds at which its decision may differ from the last one although nothing happened. `AT_EVENTS`: none.
-        `WHILE_ONE_FITS`: while a waiting gang is no larger than the free GPUs; safe for policies that revoke nothing.
-        `WHILE_ONE_WAITS`: every round.
-    synchronous : function of the parameters
-        True if all leases end together, at multiples of their term; only jobs not renewed then pay checkpoints.
-    largest : function of the parameters
-        Largest gang that it ever starts, as a multiple of the tenant's quota: 1 with static quotas, else infinite.
-    memory : tuple of two or three int
-        How many numbers it keeps per job, per tenant and, if there is a third, per association of `View.rules`.
-    alike : bool
-        True if it needs equal nodes, and jobs that may run on all of them.
-    equal_parts : bool
-        True if it gives every gang the same number of GPUs on each of its nodes.
-    at_least, at_most : mapping of str to float
-        Smallest value of a parameter if it is not 0, and largest value if there is one.
-    choices : mapping of str to tuple of str
-        Parameters whose values are words; the value is the position of the word, from 0.
-    """
-
-    name: str
-    select: Callable[[View], None]
-    parameters: Mapping[str, float] = field(default_factory=dict)
-    help: Mapping[str, str] = field(default_factory=dict)
-    source: str = ""
-    estimates: Callable[[Mapping[str, float]], bool] = lambda _: False
-    revisit: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS
-    synchronous: Callable[[Mapping[str, float]], bool] = lambda _: False
-    largest: Callable[[Mapping[str, float]], float] = lambda _: 1.0
-    memory: tuple[int, ...] = (0, 0)
-    alike: bool = False
-    equal_parts: bool = False
-    at_least: Mapping[str, float] = field(default_factory=dict)
-    at_most: Mapping[str, float] = field(default_factory=dict)
-    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def __call__(self, **parameters: float | str) -> Policy:
-        """Return the same policy with other parameters; `InputError` for an unknown one, or a value out of bounds."""
-        for key, value in parameters.items():
-            if key not in self.parameters:
-                known = ", ".join(self.parameters) or "none"
-                raise InputError(f"policy {self.name}: unknown parameter {key!r}; its parameters are {known}")
-            if key in self.choices and value not in self.choices[key] and value not in range(len(self.choices[key])):
-                raise InputError(f"policy {self.name}: {key} must be {' or '.join(self.choices[key])}, got {value!r}")
-            if key not in self.choices:
-                least, most = self.at_least.get(key, 0.0), self.at_most.get(key, np.inf)
-                number(value, f"policy {self.name}: {key}", least=least, most=most)
-        numbers = {k: float(self.choices[k].index(v) if isinstance(v, str) else v) for k, v in parameters.items()}
-        return replace(self, parameters={**self.parameters, **numbers})
-
-    @property
-    def needs_estimates(self) -> bool:
-        """True if it reads `View.job.estimate` with these parameters."""
-        return self.estimates(self.parameters)
-
-    @property
-    def as_text(self) -> dict[str, float | str]:
-        """The parameters with words for choices."""
-        return {k: self.choices[k][int(v)] if k in self.choices else v for k, v in self.parameters.items()}
-
-    @property
-    def lease_term(self) -> float:
-        """Length of a lease [s]; infinite if the policy does not preempt."""
-        return self.parameters.get("lease_term", np.inf)
-
-    @property
-    def half_life(self) -> float:
-        """Age at which GPU-time counts half in `accounting.tenant_decayed` [s]; infinite if the policy reads none."""
-        return self.parameters.get("half_life", 0.0) or np.inf
-
-
-def policy(
-    name: str,
-    parameters: type | None = None,
-    *,
-    needs_estimates: bool | Callable[[Mapping[str, float]], bool] = False,
-    **declared: Any,
-) -> Callable[[Callable[[View], None]], Policy]:
-    """Make a `Policy` from a function `select(s)`.
-
-    Parameters
-    ----------
-    name : str
-        Name of the policy.
-    parameters : NamedTuple class, optional
-        Fields with defaults; a line ``name : unit, meaning`` in its docstring documents each. With a field
-        `lease_term` the policy preempts at the end of leases; without it, a job runs to its end.
-    needs_estimates : bool, or function of the parameters
-        True if it reads `View.job.estimate`.
-    **declared
-        Further fields: `revisit`, `synchronous`, `largest`, `memory`, `alike`, `equal_parts`, `at_least`,
-        `at_most` and `choices` of `Policy`.
-    """
-    fields: dict[str, float] = dict(getattr(parameters, "_field_defaults", {}))
-    lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", docstring(parameters), re.M)) if parameters else {}
-    listed = {k: f" ({', '.join(allowed)})" for k, allowed in declared.get("choices", {}).items()}
-
-    def make(select: Callable[[View], None]) -> Policy:
-        return Policy(
-            name=name,
-            select=inlined(select),
-            parameters={k: float(v) for k, v in fields.items()},
-            help={k: " ".join(lines.get(k, "").split()) + listed.get(k, "") for k in fields},
-            source=" ".join(docstring(select).strip().split("\n\n")[0].split()),
-            estimates=needs_estimates if callable(needs_estimates) else lambda _: needs_estimates,
-            **declared,
-        )
-
-    return make
 
 
 class LeaseTerm(NamedTuple):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
 
 from astraea.cluster.engine.placement import PLACEMENTS
 from astraea.core.checks import number, one_of
@@ -17,7 +20,7 @@ class Settings:
     Attributes
     ----------
     interval : float
-        Time between rounds [s] ([Ye2022] §6.1.3).
+        Time between rounds [s], at least `SHORTEST` ([Ye2022] §6.1.3).
     checkpoint_overhead : float
         Time for which GPUs are held without progress at the end of a lease [s] (§5.1.1).
     restart_overhead : float
@@ -42,11 +45,20 @@ class Settings:
     list_removal_flaw: bool = False
 
     def __post_init__(self) -> None:
-        one_of(self.placement, PLACEMENTS, "placement")
-        for f in fields(self)[:3]:
-            number(getattr(self, f.name), f.name, least=0, most=1e9, expected="a time from 0 to 1e9 s")
-        if self.interval == 0:
-            raise InputError("interval must be above 0 s, got 0")
-        if not isinstance(self.list_removal_flaw, bool):
+        for name, least in (("interval", SHORTEST), ("checkpoint_overhead", 0.0), ("restart_overhead", 0.0)):
+            expected = f"a time from {least:g} to 1e9 s"
+            self._set(name, number(getattr(self, name), name, least=least, most=1e9, expected=expected))
+        if not isinstance(self.list_removal_flaw, bool | np.bool):
             raise InputError(f"list_removal_flaw must be true or false, got {self.list_removal_flaw!r}")
+        self._set("list_removal_flaw", bool(self.list_removal_flaw))
+        self._set("placement", str(one_of(self.placement, PLACEMENTS, "placement")))
         check(self.estimator, self.estimate_error)
+        self._set("estimator", str(self.estimator))
+        self._set("estimate_error", float(self.estimate_error))
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)  # the class is frozen
+
+
+SHORTEST: Final = 1e-3
+"""Shortest time between rounds [s]; two weeks then have a billion rounds."""

@@ -1,31 +1,23 @@
-"""One simulation, from validated inputs to the tables of its result: `simulate(trace, cluster, policy, seed)`."""
+"""The entry point of the engine, `simulate(trace, cluster, policy, seed)`, and a state to try a policy on."""
 
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import fields, replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.engine import decisions, loop
-from astraea.cluster.engine.placement import PLACEMENTS
-from astraea.cluster.engine.state import exact, grown, new_state, quotas, whole
+from astraea.cluster.definition import Policy, unknown
+from astraea.cluster.engine import events
+from astraea.cluster.engine.state import View, new_state
 from astraea.cluster.policies import get_policy
-from astraea.cluster.policy import Policy
-from astraea.cluster.rules import Rules, checked, no_rules, nodes_of_gangs, takes_too_much
+from astraea.cluster.rules import Rules
 from astraea.cluster.settings import Settings
-from astraea.cluster.tables import grant_log, job_table, timeline_table
-from astraea.core import source
-from astraea.core.checks import whole_number
-from astraea.core.content import content, refreshed
-from astraea.core.errors import InputError, PolicyError
-from astraea.core.result import Result, provenance
-from astraea.estimation.estimates import Estimates
-from astraea.estimation.estimators import estimate
+from astraea.cluster.simulation import simulated, split_off_impossible
+from astraea.core.errors import InputError
+from astraea.core.result import Result
 from astraea.traces.trace import Trace
 
 
@@ -38,6 +30,7 @@ def simulate(
     settings: Settings | None = None,
     keep_log: bool = False,
     rules: Rules | None = None,
+    **parameters: Any,
 ) -> Result:
     """Run a trace on a cluster under a policy.
 
@@ -46,180 +39,88 @@ def simulate(
     trace : Trace
     cluster : Cluster
     policy : Policy or str
-        A scheduler with its parameters, or the name of one.
+        A scheduler with its parameters, or the name of one (`astraea.policies`).
     seed : int
         Seed of random placement and noisy estimates; nothing else is random.
     settings : Settings, optional
-        Scheduling interval, overheads, placement, estimator.
+        All settings at once; those in `parameters` replace its values.
     keep_log : bool
         Keep every lease and its nodes (`Result.grants`, `Result.placements`).
     rules : Rules, optional
         The cluster's configuration for each job: nodes on which it may run, its place in a tree of tenants, limits,
         priority. Without rules, any job may run anywhere, and each tenant is one account.
+    **parameters
+        Parameters of the policy, such as ``lease_term=300``, and settings of the simulation, such as
+        ``restart_overhead=10`` or ``placement="spread"``: the fields of `Settings`.
 
     Raises
     ------
     InputError
-        If no job of the trace can ever run, a parameter is out of range, the estimator has no history, or the
-        rules do not fit the trace and the cluster.
+        If no job of the trace can ever run, a parameter is unknown or out of range, the estimator has no history, or
+        the rules do not fit the trace and the cluster.
     PolicyError
-        If the policy breaks a rule: it grants GPUs that are not free or a job twice, or leaves jobs waiting forever.
+        If the policy cannot be compiled, or breaks a rule: it grants GPUs that are not free or a job twice, or leaves
+        jobs waiting forever.
     """
-    policy = get_policy(policy) if isinstance(policy, str) else policy
-    settings = Settings() if settings is None else settings
-    seed = whole_number(seed, "seed", most=2**63 - 1, expected="a whole number of at least 0")
-    settings = replace(settings, interval=policy.parameters.get("interval", settings.interval))
-    lease_rounds = rounds_of_lease(policy, settings)
-    if lease_rounds > 0:
-        policy = policy(lease_term=float(lease_rounds * exact(settings.interval)))
-    rules = None if rules is None else checked(rules, trace, cluster)
-    if policy.alike and (cluster.sizes or not (rules is None or rules.allowed.all())):
-        raise InputError(f"policy {policy.name} needs nodes of equal size, and jobs that may run on all of them")
-    largest = policy.largest(policy.parameters)
-    runnable, excluded_jobs = split_off_impossible(trace, cluster, largest, rules, policy.equal_parts)
-    rows = np.flatnonzero(~pd.Index(trace.job_id).isin(excluded_jobs["job_id"]))
+    trace, cluster, chosen = checked_trace(trace), checked_cluster(cluster), checked_policy(policy)
+    of_settings = [f.name for f in fields(Settings)]
+    for name in parameters:
+        if name not in chosen.parameters and name not in of_settings:
+            raise unknown(name, {chosen.name: chosen.parameters}, of_settings)
+    own = {name: value for name, value in parameters.items() if name in chosen.parameters}
+    others = {name: value for name, value in parameters.items() if name not in own}
+    settings = replace(settings or Settings(), **others)
+    chosen = chosen.with_parameters(**own)
+    return simulated(trace, cluster, chosen, seed, settings, keep_log=keep_log, rules=rules)
 
-    told, found = {}, None
-    if policy.needs_estimates:
-        found = estimate(trace, settings.estimator, settings.estimate_error, int(seed))
-        told["estimate"] = (found.median[rows], found.spread_below[rows], found.spread_above[rows])
-    view, private = new_state(
-        runnable,
+
+def checked_trace(value: Any) -> Trace:
+    """Return a trace; `InputError` if it is something else."""
+    if isinstance(value, Trace):
+        return value
+    raise InputError(f"trace must be a Trace, as read_trace and Trace.from_frame make one, got {_kind(value)}")
+
+
+def checked_cluster(value: Any) -> Cluster:
+    """Return a cluster; `InputError` if it is something else."""
+    if isinstance(value, Cluster):
+        return value
+    raise InputError(f"cluster must be a Cluster, such as Cluster(nodes=100), got {_kind(value)}")
+
+
+def checked_policy(value: Any) -> Policy:
+    """Return a policy, perhaps given by its name; `InputError` if it is something else."""
+    if isinstance(value, str):
+        return get_policy(value)
+    if isinstance(value, Policy):
+        return value
+    raise InputError(f"policy must be a name, or a function made with @policy, got {_kind(value)}")
+
+
+def _kind(value: Any) -> str:
+    return f"{value!r}" if isinstance(value, int | float | str) else f"a {type(value).__name__}"
+
+
+def waiting(trace: Trace, cluster: Cluster, policy: Policy | str) -> View:
+    """Return the state of a first round in which every job of a trace has come and waits: ``policy(state)`` chooses.
+
+    The round is at the last submission, and nothing has run. A policy that needs running times knows the true ones.
+    """
+    trace, cluster, chosen = checked_trace(trace), checked_cluster(cluster), checked_policy(policy)
+    excluded = split_off_impossible(trace, cluster, chosen.largest(chosen.parameters))[1]
+    if len(excluded):
+        raise InputError(f"{trace.name}: job {excluded['job_id'][0]!r} can never run: {excluded['reason'][0]}")
+    unknown_times = (math.nan, math.nan, math.nan)
+    s, x = new_state(
+        trace,
         cluster,
-        parameters=policy.parameters.values(),
-        memory=policy.memory,
-        rules=None if rules is None else rules.of(rows),
-        lease_rounds=lease_rounds,
-        interval=settings.interval,
-        decay=math.log(2) / policy.half_life,
-        list_removal_flaw=settings.list_removal_flaw,
-        checkpoint=settings.checkpoint_overhead,
-        restart=settings.restart_overhead,
-        synchronous=policy.synchronous(policy.parameters),
-        placement=PLACEMENTS.index(settings.placement),
-        random=seed,
-        keep_log=keep_log,
-        equal_parts=policy.equal_parts,
-        revisit=policy.revisit(policy.parameters),
-        **told,
+        parameters=chosen.parameters.values(),
+        memory=chosen.memory,
+        decay=math.log(2) / chosen.half_life,
+        estimate=(trace.duration, 0.0, 0.0) if chosen.needs_estimates else unknown_times,
     )
-    run, select = loop.compiled_for(refreshed(policy.select, f"policy {policy.name}"), view, private)
-    began = time.perf_counter()
-    while (outcome := run(view, private, select)) in (loop.FULL, loop.PAUSED):
-        if outcome == loop.FULL:
-            view, private = grown(view, private)
-    seconds = time.perf_counter() - began
-    if outcome == loop.BROKEN:
-        code, j = int(private.violation), int(private.violator)
-        job = f"job {runnable.job_id[j]!r}" if 0 <= j < len(runnable) else f"index {j}"
-        what = decisions.BROKEN[code].format(job=job, others=int(view.region[-1].length) - 1)
-        raise PolicyError(f"policy {policy.name}, at {view.now:g} s: {what}")
-
-    log = grant_log(runnable, private) if keep_log else (None, None)
-    return Result(
-        jobs=job_table(runnable, view, private),
-        excluded_jobs=excluded_jobs,
-        timeline=timeline_table(runnable, view, private),
-        grants=log[0],
-        placements=log[1],
-        provenance=origin(trace, cluster, policy, settings, int(seed), rules, found),
-        seconds=seconds,
-    )
-
-
-def rounds_of_lease(policy: Policy, settings: Settings) -> int:
-    """Return the lease term in whole rounds, rounded up; 0 for a policy that does not preempt."""
-    term = policy.lease_term
-    if math.isinf(term):
-        return 0
-    if term < settings.interval:
-        raise InputError(
-            f"policy {policy.name}: lease_term must be at least the scheduling interval of {settings.interval:g} s, "
-            f"got {term:g}"
-        )
-    rounds = math.ceil(exact(term) / exact(settings.interval))
-    overheads = settings.checkpoint_overhead + settings.restart_overhead
-    if rounds * settings.interval <= overheads:
-        raise InputError(
-            f"policy {policy.name}: lease_term must be longer than checkpoint and restart together "
-            f"({overheads:g} s), otherwise a preempted job makes no progress; got {term:g}"
-        )
-    return rounds
-
-
-def split_off_impossible(
-    trace: Trace, cluster: Cluster, largest: float = 1.0, rules: Rules | None = None, equal_parts: bool = False
-) -> tuple[Trace, pd.DataFrame]:
-    """Return the jobs that some policy could run, and a table of those that none ever could, with the reason.
-
-    A gang larger than its tenant's whole quota can never run under static quotas. It is excluded under every policy in
-    the comparison, so that all run the same jobs. A policy without static quotas could run more (`Policy.largest`), one
-    that cuts gangs into equal parts fewer (`Policy.equal_parts`); for a comparison, give all policies the jobs that
-    this function returns.
-
-    Parameters
-    ----------
-    trace : Trace
-    cluster : Cluster
-    largest : float
-        Largest gang that is kept, as a multiple of its tenant's quota.
-    rules : Rules, optional
-        Nodes on which jobs may run, and limits.
-    equal_parts : bool
-        True for a policy under which a gang has the same number of GPUs on each of its nodes.
-    """
-    quota = whole(np.minimum(largest * quotas(trace, cluster.gpus), cluster.gpus))[trace.tenant]
-    too_large = trace.demand > cluster.gpus
-    over_quota = (trace.demand > quota) & ~too_large
-    given = no_rules(trace, cluster) if rules is None else rules
-    nowhere, over_limit = nodes_of_gangs(given, trace, cluster, equal_parts) == 0, takes_too_much(given)
-    if trace.tree is not None:
-        over_limit |= trace.demand > trace.tree.least_limit[trace.tenant]
-    out = np.flatnonzero(too_large | over_quota | nowhere | over_limit)
-    reasons = [
-        f"demand exceeds the cluster ({cluster.gpus} GPUs)" if too_large[j] else
-        f"demand exceeds the quota of its tenant ({quota[j]} GPUs)" if over_quota[j] else
-        "its gang does not fit on the nodes where it may run" if nowhere[j] else
-        "it exceeds a limit by itself"
-        for j in out
-    ]  # fmt: skip
-    table = trace.frame.loc[out, ["job_id", "tenant", "demand", "duration"]].reset_index(drop=True)
-    table["reason"] = pd.Series(reasons, dtype=object)
-    if len(out) == len(trace):
-        raise InputError(f"{trace.name}: no job fits a cluster of {cluster.gpus} GPUs; first job: {reasons[0]}")
-    if len(out) == 0:
-        return trace, table
-    return trace._take(np.setdiff1d(np.arange(len(trace)), out)), table
-
-
-SHOWN: Final = ("at_least", "at_most", "choices", "help", "source")
-"""Fields of a policy that are read before a simulation, or only shown."""
-
-
-def decisive(policy: Policy) -> dict[str, Any]:
-    """Return everything of a policy that determines a result; of a function of its parameters, the value."""
-    given = {f.name: getattr(policy, f.name) for f in fields(policy) if f.name not in SHOWN}
-    values = {k: v(policy.parameters) for k, v in given.items() if callable(v) and k != "select"}
-    return given | values | {"choices": policy.as_text}
-
-
-def origin(
-    trace: Trace, cluster: Cluster, policy: Policy, settings: Settings, seed: int, rules: Rules | None,
-    estimates: Estimates | None,
-) -> dict[str, Any]:  # fmt: skip
-    """Return the inputs of a simulation, and the software that computed it."""
-    inputs = {
-        "trace": trace.name,
-        "trace_sha256": trace.digest,
-        "nodes": cluster.nodes,
-        "gpus_per_node": cluster.gpus_per_node,
-        **({"sizes": list(cluster.sizes)} if cluster.sizes else {}),
-        **({} if rules is None else {"rules_sha256": rules.digest}),
-        "policy": policy.name,
-        "policy_sha256": content(decisive(policy), f"policy {policy.name}"),
-        "parameters": policy.as_text,
-        **{f.name: getattr(settings, f.name) for f in fields(settings)},
-        "seed": seed,
-        **({} if estimates is None else estimates.learned),
-    }
-    return provenance(inputs, "numpy", "numba", "pandas", source=source.digest(__name__))
+    arrivals = np.zeros(len(trace), events.HAPPENS)
+    arrivals["time"], arrivals["kind"], arrivals["job"] = trace.submit_time, events.ARRIVES, np.arange(len(trace))
+    events.walk(s, x, arrivals)
+    s.lease_end = s.now + chosen.lease_term
+    return s

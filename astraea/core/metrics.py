@@ -6,8 +6,8 @@ undefined: it is NaN, excluded from shares, and counted (`undefined_jobs`).
 
 from __future__ import annotations
 
-import math
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,10 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError
-from astraea.core.result import Result
 from astraea.core.units import DAY, HOUR
+
+if TYPE_CHECKING:  # for annotations only: a result computes its measures here
+    from astraea.core.result import Result
 
 SHARING_LOSS: Final = 0.95
 """A job with rho_job below this has sharing loss ([Ye2022] §6.3)."""
@@ -27,22 +29,24 @@ SLACK: Final = 1e-9
 AT_ONCE: Final = 4096
 """Number of windows of each tenant that are compared at once."""
 
-
-FIGURES: Final = {
-    "policy": ("scheduler", ""),
-    "excluded_gpu_time": ("excluded GPU-time", "GPU-s"),
-    "average_jct": ("average JCT", "s"),
-    "median_jct": ("median JCT", "s"),
-    "average_queueing_delay": ("average queueing delay", "s"),
-    "sharing_loss": ("sharing loss", "% of jobs"),
-    "undefined_jobs": ("jobs that are owed nothing", ""),
-    "tenant_sharing_loss": ("tenant sharing loss", "% of tenant-days"),
-    "makespan": ("makespan", "s"),
-    "utilization": ("utilization", "%"),
-    "overhead_share": ("overhead share", "% of the average JCT"),
-    "seconds": ("simulated in", "s"),
+NAMES: Final = {
+    "jobs": ("jobs", 1.0),
+    "excluded_jobs": ("excluded jobs", 1.0),
+    "excluded_gpu_time": ("excluded GPU-time [GPU-h]", 1 / HOUR),
+    "average_jct": ("average JCT [s]", 1.0),
+    "median_jct": ("median JCT [s]", 1.0),
+    "average_slowdown": ("average slowdown", 1.0),
+    "average_queueing_delay": ("average queueing delay [s]", 1.0),
+    "sharing_loss": ("jobs with sharing loss [%]", 100.0),
+    "undefined_jobs": ("jobs owed nothing", 1.0),
+    "tenant_sharing_loss": ("tenant-days with sharing loss [%]", 100.0),
+    "makespan": ("makespan [s]", 1.0),
+    "utilization": ("utilization [%]", 100.0),
+    "overhead_share": ("overhead [% of average JCT]", 100.0),
+    "leases": ("leases", 1.0),
+    "preemptions": ("preemptions", 1.0),
 }
-"""Names and units of figures; any other is shown under its key. Times of an hour and more are printed in hours."""
+"""Name with its unit of each number of `summary`, and the factor to this unit."""
 
 
 def average_jct(result: Result) -> float:
@@ -158,39 +162,15 @@ def _last_hour(result: Result) -> int:
     return int(result.timeline["time"].iloc[-1] // HOUR) if len(result.timeline) else -1
 
 
-class Summary(dict[str, Any]):
-    """Figures of a run by name, in s, GPU-s and shares; it prints as a table with readable units."""
-
-    def __repr__(self) -> str:
-        rows = [_row(key, value) for key, value in self.items()]
-        name, value = (max(len(row[k]) for row in rows) for k in (0, 1))
-        return "\n".join(f"{row[0]:<{name}}  {row[1]:>{value}}  {row[2]}".rstrip() for row in rows)
-
-
-def _row(key: str, value: Any) -> tuple[str, str, str]:
-    """Return name, value and unit of a figure, as text."""
-    words, unit = FIGURES.get(key, (key.replace("_", " "), ""))
-    if isinstance(value, int):
-        return words, f"{value:,}", unit
-    if not isinstance(value, float):
-        return words, "-" if value is None else str(value), unit
-    if math.isnan(value):
-        return words, "-", ""
-    if unit in ("s", "GPU-s"):
-        value, unit = (value / HOUR, unit.replace("s", "h")) if value >= HOUR else (value, unit)
-        return words, f"{value:,.{1 if abs(value) >= 100 else 2}f}", unit
-    return (words, f"{100 * value:.2f}", unit) if unit.startswith("%") else (words, f"{value:.3f}", unit)
-
-
-def summary(result: Result) -> Summary:
-    """Return the figures of a run by name: times in s, shares in [0, 1], GPU-time in GPU-s; they print as a table.
+def summary(result: Result) -> dict[str, Any]:
+    """Return the figures of a run by name: times in s, shares in [0, 1], GPU-time in GPU-s.
 
     `average_slowdown` is the mean of (pending + running) / running over jobs that executed for some time ([Ye2022]
     §6.1.4). `utilization` is GPU-time held over the cluster's GPU-time until the last job ends. `overhead_share` is
     checkpoints and restarts as a share of the average JCT ([Ye2022] §6.4).
     """
     jobs, excluded = result.jobs, result.excluded_jobs
-    return Summary({
+    return {
         "policy": result.policy,
         "jobs": len(jobs),
         "excluded_jobs": len(excluded),
@@ -207,4 +187,9 @@ def summary(result: Result) -> Summary:
         "overhead_share": float(jobs["overhead"].mean() / jobs["jct"].mean()),
         "leases": int(jobs["leases"].sum()),
         "preemptions": int(jobs["preemptions"].sum()),
-    })  # fmt: skip
+    }
+
+
+def named(figures: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numbers of a `summary` in the units of `NAMES`, by their names there."""
+    return {name: figures[key] * factor for key, (name, factor) in NAMES.items()}

@@ -12,6 +12,7 @@ from typing import Any, Final
 import pandas as pd
 
 import astraea
+from astraea.core import metrics
 from astraea.core.frozen import read_only
 
 JOB_COLUMNS: Final = (
@@ -70,6 +71,16 @@ class Result:
         """GPUs of the cluster [GPU]."""
         about = self.provenance
         return sum(about.get("sizes", ())) or int(about["nodes"]) * int(about["gpus_per_node"])
+
+    @property
+    def summary(self) -> pd.Series[float]:
+        """The measures of the run, with their units in the index, such as ``average JCT [s]`` (`metrics.NAMES`)."""
+        return pd.Series(metrics.named(metrics.summary(self)), name=self.policy, dtype=float)
+
+    @property
+    def tenants(self) -> pd.DataFrame:
+        """Fairness of every tenant over windows of 24 h, one every hour: `metrics.tenant_windows`."""
+        return metrics.tenant_windows(self)
 
     @property
     def log(self) -> pd.DataFrame:

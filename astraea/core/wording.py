@@ -10,6 +10,7 @@ from astraea.core.units import DAY, HOUR, MINUTE
 SECONDS: Final = {"s": 1.0, "min": MINUTE, "h": HOUR, "d": DAY}
 """Length of each unit of time that texts and pictures use [s]."""
 
+
 def counted(number: int, word: str) -> str:
     """Return a number of things as text: ``1 job``, ``2,000 jobs``."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"

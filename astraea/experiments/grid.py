@@ -11,10 +11,11 @@ from typing import Any
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
+from astraea.cluster.definition import unknown
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulate import split_off_impossible
+from astraea.cluster.simulation import split_off_impossible
 from astraea.core.errors import InputError
 from astraea.core.metrics import summary
 from astraea.core.result import Result
@@ -89,15 +90,11 @@ def grid(
     of_settings = [f.name for f in fields(Settings)]
     for name, values in given.items():
         if name not in of_settings and not any(name in p.parameters for p in chosen):
-            known = sorted({k for p in chosen for k in p.parameters})
-            whose = ", ".join(p.name for p in chosen)
-            raise InputError(
-                f"unknown parameter {name!r}; {whose}: {', '.join(known) or 'none'}; settings: {', '.join(of_settings)}"
-            )
+            raise unknown(name, {p.name: p.parameters for p in chosen}, of_settings)
         if len(values) == 0:
             raise InputError(f"parameter {name!r} has no value")
     variants = [
-        (policy(**_only(point, policy.parameters)), Settings(**_only(point, of_settings)))
+        (policy.with_parameters(**_only(point, policy.parameters)), Settings(**_only(point, of_settings)))
         for policy in chosen
         for point in points({k: v for k, v in given.items() if k in of_settings or k in policy.parameters})
     ]

@@ -45,7 +45,7 @@ def select_lease_term(run: Run, terms: Sequence[float] = TERMS, **options: Any) 
         raise InputError(f"policy {run.policy.name} does not preempt, so it has no lease term to select")
     if len(terms) == 0:
         raise InputError("terms must contain at least one lease term, got none")
-    runs = [replace(run, policy=run.policy(lease_term=term)) for term in sorted(set(terms))]
+    runs = [replace(run, policy=run.policy.with_parameters(lease_term=term)) for term in sorted(set(terms))]
     table = grid_table(runs, **options)[["lease_term", *FIGURES]]
     return LeaseTermChoice(*recommended_term(table), table)
 

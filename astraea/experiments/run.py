@@ -17,7 +17,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import all_policies, get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulate import decisive, simulate
+from astraea.cluster.simulation import decisive, simulated
 from astraea.core import source
 from astraea.core.checks import whole_number
 from astraea.core.content import content, refreshed
@@ -67,7 +67,7 @@ class Named(NamedTuple):
     @property
     def policy(self) -> Policy:
         """The scheduler."""
-        return get_policy(self.name)(**self.parameters)
+        return get_policy(self.name).with_parameters(**self.parameters)
 
 
 def sendable(policy: Policy) -> Policy | Named:
@@ -102,7 +102,7 @@ class Run:
     seed: int = 0
     settings: Settings = field(default_factory=Settings)
     keep: Keep | None = None
-    function: ClassVar[Callable[..., Value]] = staticmethod(simulate)
+    function: ClassVar[Callable[..., Value]] = staticmethod(simulated)
 
     def __post_init__(self) -> None:
         if isinstance(self.policy, str):

@@ -128,7 +128,8 @@ class Trace:
         Parameters
         ----------
         jobs : DataFrame
-            Columns `job_id`, `tenant` (name), `demand`, `submit_time`, `duration`, and any of `columns.OPTIONAL`.
+            One row per job: `tenant` (name), `demand` [GPU], `submit_time` [s], `duration` [s], `job_id` (by default
+            the number of the row, from 0), and any of `columns.OPTIONAL`.
         details : DataFrame, optional
             One row per row of `jobs`, in the same order.
         weights : dict, optional
@@ -141,6 +142,10 @@ class Trace:
         InputError
             With the row, the column, the value and what is expected.
         """
+        if not isinstance(jobs, pd.DataFrame):
+            raise InputError(f"{name}: jobs must be a DataFrame, one row per job, got a {type(jobs).__name__}")
+        if "job_id" not in jobs:
+            jobs = jobs.assign(job_id=range(len(jobs)))
         where = places or (lambda row: f"{name}, row {row}")
         columns = checked_columns(jobs, name, where)
         order = job_order(columns["submit_time"], columns["job_id"])

@@ -53,7 +53,7 @@ def two_tenants() -> Trace:
 
 def two_tenants_turns() -> tuple[Turns, pd.DataFrame]:
     """Turns on six GPUs in `two_tenants`, and the leases that the simulation granted."""
-    policy = get_policy("astraea")(lease_term=ROUND)
+    policy = get_policy("astraea").with_parameters(lease_term=ROUND)
     result = simulate(two_tenants(), SIX_GPUS, policy, settings=NO_OVERHEADS, keep_log=True)
     return turns(two_tenants(), SIX_GPUS, result.log, ROUND), result.log
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulate import split_off_impossible
+from astraea.cluster.simulation import split_off_impossible
 from astraea.core.checks import number, one_of
 from astraea.core.units import DAY
 from astraea.experiments.archive import Keep
@@ -117,7 +117,7 @@ def run_of(
     keep: Keep = READ, **parameters: Any,
 ) -> Run:  # fmt: skip
     """Return one run beside the evaluation, with the usual settings unless others are given."""
-    policy = policy_named(scheduler)(**parameters)
+    policy = policy_named(scheduler).with_parameters(**parameters)
     return Run(trace, cluster, policy, seed, settings or Settings(), keep)
 
 
@@ -221,7 +221,7 @@ def lease_grid(trace: str, scale: str = "paper") -> Grid:
         for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale), reading):
             for t in terms:
                 own = {"reading": reading, "scheduler": "astraea", "seed": seed, "lease_term": t}
-                run = kind_of(reading)(jobs, cluster, scheduler.made(lease_term=t), keep=kept(trace))
+                run = kind_of(reading)(jobs, cluster, scheduler.made.with_parameters(lease_term=t), keep=kept(trace))
                 rows.append((run, own))
     return Grid.of(rows)
 

@@ -61,7 +61,7 @@ def rejoined(grants: pd.DataFrame) -> pd.DataFrame:
 def mechanisms() -> dict[str, Policy]:
     """The three mechanisms of Fig 6 with the example's lease, in the order of its panels."""
     names = ("max-min", "finish-time-fairness", "astraea")
-    return {name: get_policy(name)(lease_term=ROUND) for name in names}
+    return {name: get_policy(name).with_parameters(lease_term=ROUND) for name in names}
 
 
 class Asked(NamedTuple):

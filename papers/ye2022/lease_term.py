@@ -131,7 +131,7 @@ def handful() -> tuple[Trace, Cluster]:
 
 def under_lease_term(trace: Trace, cluster: Cluster, term: float) -> pd.Series[float]:
     """`lease_term` [s] and `FIGURES` of ASTRAEA under it."""
-    found = summary(simulate(trace, cluster, get_policy("astraea")(lease_term=term)))
+    found = summary(simulate(trace, cluster, get_policy("astraea").with_parameters(lease_term=term)))
     return pd.Series({"lease_term": term, **{name: float(found[name]) for name in FIGURES}})
 
 
@@ -171,7 +171,8 @@ def sensitivity_grid(trace: str, scale: str = "paper") -> Grid:
             paid = {name: overheads * getattr(usual, name) for name in ("checkpoint_overhead", "restart_overhead")}
             settings, loaded = replace(usual, **paid), jobs if load == 1 else jobs.scale_load(load)
             for term in SWEPT_TERMS:
-                run = Run(loaded, cluster, ASTRAEA.made(lease_term=term), settings=settings, keep="summary")
+                policy = ASTRAEA.made.with_parameters(lease_term=term)
+                run = Run(loaded, cluster, policy, settings=settings, keep="summary")
                 named = {"what": what, "overheads": overheads, "load": load, "seed": seed, "lease_term": term}
                 rows.append((run, named))
     return Grid.of(rows)

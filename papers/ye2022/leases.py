@@ -58,7 +58,7 @@ def lease_example() -> LeaseExample:
     jobs = pd.DataFrame(rows, columns=["job_id", "tenant", "demand", "submit_time", "duration"])
     jobs[["submit_time", "duration"]] *= MINUTE
     trace = Trace.from_frame(jobs, name="example", weights={"vision": 1.0, "speech": 1.0})
-    policy = get_policy("astraea")(lease_term=ROUND)
+    policy = get_policy("astraea").with_parameters(lease_term=ROUND)
     result = simulate(trace, Cluster(nodes=1, gpus_per_node=4), policy, settings=VISIBLE, keep_log=True)
     return LeaseExample(result, lease_parts(result, VISIBLE))
 

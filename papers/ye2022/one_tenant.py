@@ -24,7 +24,7 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
-from astraea.cluster.simulate import split_off_impossible
+from astraea.cluster.simulation import split_off_impossible
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
 from astraea.core.metrics import hourly

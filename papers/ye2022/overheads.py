@@ -51,7 +51,7 @@ def overheads_grid(measured: pd.DataFrame, scale: str = "paper") -> Grid:
         cases[f"{name}, {save:.2g} and {restart:.2g} s"] = own
     return Grid.of(
         (
-            Run(jobs, cluster, ASTRAEA.made(lease_term=term), settings=settings, keep="summary"),
+            Run(jobs, cluster, ASTRAEA.made.with_parameters(lease_term=term), settings=settings, keep="summary"),
             {"overheads": name, "seed": seed, "lease_term": term},
         )
         for name, settings in cases.items()

@@ -48,7 +48,7 @@ class Scheduler(NamedTuple):
     @property
     def made(self) -> Policy:
         """The policy with these parameters."""
-        return policy_named(self.policy)(**self.parameters)
+        return policy_named(self.policy).with_parameters(**self.parameters)
 
 
 def policy_named(name: str) -> Policy:

@@ -233,7 +233,7 @@ def example(skipped: bool) -> Result:
     """
     jobs = {"job_id": ["A", "B", "C", "new"], "submit_time": [0.0, 0.0, 0.0, 930.0], "duration": [2700.0] * 3 + [600.0]}
     trace = Trace.from_frame(pd.DataFrame({**jobs, "tenant": "all", "demand": 1}), name="example")
-    policy = get_policy("astraea-released")(delay_threshold=0)
+    policy = get_policy("astraea-released").with_parameters(delay_threshold=0)
     settings = dataclasses.replace(FLAWED if skipped else NO_COST, interval=MINUTE)
     return simulate(trace, EXAMPLE, policy, settings=settings, keep_log=True)
 

@@ -18,7 +18,8 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
-from astraea.cluster.simulate import simulate, split_off_impossible
+from astraea.cluster.simulate import simulate
+from astraea.cluster.simulation import split_off_impossible
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.files import write_atomically
 from astraea.core.metrics import hourly, tenant_windows

@@ -13,7 +13,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulate import simulate
+from astraea.cluster.simulation import simulated
 from astraea.cluster.tables import ratio
 from astraea.core.arrays import FloatArray
 from astraea.core.result import Result
@@ -23,10 +23,10 @@ from astraea.traces.trace import Trace
 
 
 def simulate_in_whole_rounds(
-    trace: Trace, cluster: Cluster, policy: Policy | str, seed: int = 0, *, settings: Settings | None = None
+    trace: Trace, cluster: Cluster, policy: Policy, seed: int = 0, settings: Settings | None = None
 ) -> Result:
     """Simulate, then count fairness and slowdown of jobs in whole rounds; arguments as in `simulate`."""
-    result = simulate(trace, cluster, policy, seed, settings=settings)
+    result = simulated(trace, cluster, policy, seed, settings)
     run = trace._take(np.flatnonzero(np.isin(trace.job_id, result.jobs["job_id"])))  # without excluded ones
     ends, every = result.jobs["end_time"].to_numpy(), result.provenance["interval"]
     return replace(result, jobs=in_whole_rounds(run, result.jobs, ends, cluster.gpus, every))

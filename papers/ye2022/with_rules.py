@@ -54,7 +54,14 @@ class Parameters(NamedTuple):
     early_lease: float = 0.0
 
 
-@policy("astraea-with-rules", Parameters, revisit=lambda p: WHILE_ONE_WAITS if p["early_lease"] > 0 else WHILE_ONE_FITS)
+@policy(
+    "astraea-with-rules",
+    Parameters,
+    paper="[Ye2022] §5.2, and the released program",
+    sees_tenants=True,
+    revokes=True,
+    revisit=lambda p: WHILE_ONE_WAITS if p["early_lease"] > 0 else WHILE_ONE_FITS,
+)
 def astraea_with_rules(s: View) -> None:
     """[Ye2022] Algorithms 1 and 2 with rules of the authors' program."""
     p = unpack(Parameters, s.parameters)

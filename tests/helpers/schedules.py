@@ -48,7 +48,7 @@ def simulated(
 ) -> Result:
     """Run with a log; the cluster is one node of so many GPUs, unless it is told."""
     place = cluster if isinstance(cluster, Cluster) else Cluster(1, cluster)
-    chosen = policy_named(policy)(**parameters)
+    chosen = policy_named(policy).with_parameters(**parameters)
     result = simulate(trace_of(rows, weights), place, chosen, settings=settings, keep_log=True)
     assert len(result.excluded_jobs) == 0
     return result

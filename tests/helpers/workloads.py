@@ -122,7 +122,7 @@ def audit(name: str, variant: str) -> Audit:
     """A run, once for all tests that look at it; a variant is ``policy,parameter=value,...``."""
     policy, *options = variant.split(",")
     parameters = {key: float(value) for key, value in (option.split("=") for option in options)}
-    return Audit(workload(name), policy_named(policy)(**parameters))
+    return Audit(workload(name), policy_named(policy).with_parameters(**parameters))
 
 
 if __name__ == "__main__":

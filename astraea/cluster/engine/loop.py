@@ -199,8 +199,9 @@ def is_compiled() -> bool:
 
 
 def compiled_for(
-    select: Any, s: View, x: Private, entry: Any = run, returns: Any = types.int64, between: tuple[Any, ...] = ()
-) -> tuple[Any, Any]:
+    select: Any, s: View, x: Private | tuple[()], entry: Any = run, returns: Any = types.int64,
+    between: tuple[Any, ...] = (),
+) -> tuple[Any, Any]:  # fmt: skip
     """Return an entry point of the engine and a policy, compiled for each other and for such a state.
 
     The entry is compiled only once. `between` are the types of its arguments between the state and the policy.

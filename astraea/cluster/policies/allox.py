@@ -52,7 +52,17 @@ class Parameters(NamedTuple):
 
 
 # After a round no waiting job fits, so only an event can change the answer.
-@policy("allox", Parameters, needs_estimates=True, revisit=lambda _: AT_EVENTS, at_most={"alpha": 1})
+@policy(
+    "allox",
+    Parameters,
+    about="Starts the jobs with the shortest estimates first, by min-cost matching, among the tenants that hold the"
+    " least of their quota.",
+    paper="Le et al., EuroSys 2020",
+    sees_tenants=True,
+    needs_estimates=True,
+    revisit=lambda _: AT_EVENTS,
+    at_most={"alpha": 1},
+)
 def allox(s: View) -> None:
     """AlloX with fairness, without preemption (Le et al., EuroSys 2020; [Ye2022] §6.1.5)."""
     alpha = unpack(Parameters, s.parameters).alpha
@@ -70,7 +80,8 @@ allox_under_leases: Final = replace(
     name="allox-under-leases",
     parameters={**allox.parameters, "lease_term": 900.0},
     help={**allox.help, "lease_term": "s, length of a lease"},
-    source="AlloX's choice made anew whenever leases end, an ablation.",
+    about="A preemptive AlloX, which chooses again whenever leases end (ours; not in any paper).",
+    paper="",
 )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from astraea.cluster.engine.accounting import tenant_alloc
-from astraea.cluster.engine.state import EXPIRED, View
+from astraea.cluster.engine.state import EXPIRED, WHILE_ONE_FITS, View
 from astraea.cluster.policy import (
     NO_JOB,
     NO_TENANT,
@@ -46,7 +46,15 @@ class Parameters(NamedTuple):
     deadline_bonus: float = 0.0
 
 
-@policy("astraea", Parameters)
+@policy(
+    "astraea",
+    Parameters,
+    about="Serves the tenant that is furthest below its share of GPU-time, then that tenant's job that is furthest "
+    "below its own share. The priorities of §5.2.1 are parameters, off unless given.",
+    paper="[Ye2022] §5.2, Algorithms 1 and 2",
+    sees_tenants=True,
+    revisit=lambda _: WHILE_ONE_FITS,
+)
 def astraea(s: View) -> None:
     """ASTRAEA's AllocateJob ([Ye2022] Algorithm 1)."""
     p = unpack(Parameters, s.parameters)

@@ -73,6 +73,11 @@ class Parameters(NamedTuple):
 @policy(
     "astraea-released",
     Parameters,
+    about="The simulator that ASTRAEA's authors released, rebuilt: every job ends in the same second as in the "
+    "original (`make verify`, notebook 08).",
+    paper="[Ye2022], the released program",
+    sees_tenants=True,
+    revokes=True,
     needs_estimates=lambda p: p["job_order"] == THEMIS,
     revisit=lambda _: EVERY_ROUND,
     memory=(accounting.PER_JOB, accounting.PER_TENANT),

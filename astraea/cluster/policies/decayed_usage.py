@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from astraea.cluster.engine.accounting import tenant_decayed
-from astraea.cluster.engine.state import View
+from astraea.cluster.engine.state import WHILE_ONE_FITS, View
 from astraea.cluster.policies.astraea import Parameters as AlgorithmTwo
 from astraea.cluster.policies.astraea import allocate
 from astraea.cluster.policy import level, policy, unpack
@@ -37,7 +37,16 @@ PLAIN: Final = AlgorithmTwo()
 """Algorithm 2 without bonuses: new jobs first, then the least fairness."""
 
 
-@policy("decayed-usage", Parameters, at_least={"half_life": 1})
+@policy(
+    "decayed-usage",
+    Parameters,
+    about="Serves the tenant with the least usage relative to its quota; usage decays with a half-life, as in "
+    "Slurm. Jobs are chosen and leased as in `astraea`.",
+    paper="Slurm's fair share, and [Ye2022] §5.2",
+    sees_tenants=True,
+    revisit=lambda _: WHILE_ONE_FITS,
+    at_least={"half_life": 1},
+)
 def decayed_usage(s: View) -> None:
     """Least decayed usage per quota first (Slurm's fair share), jobs and leases of [Ye2022] Algorithms 1 and 2."""
     allocate(s, unpack(Parameters, s.parameters), PLAIN, half_lives)

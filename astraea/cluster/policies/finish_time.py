@@ -11,11 +11,18 @@ from __future__ import annotations
 import numpy as np
 
 from astraea.cluster.engine.accounting import average_contention
-from astraea.cluster.engine.state import View
+from astraea.cluster.engine.state import WHILE_ONE_FITS, View
 from astraea.cluster.policy import LeaseTerm, all_candidates, fits, grant, level, policy
 
 
-@policy("finish-time-fairness", LeaseTerm, needs_estimates=True)
+@policy(
+    "finish-time-fairness",
+    LeaseTerm,
+    about="Minimizes the largest finish-time ratio: a mechanism of Fig 6.",
+    paper="[Ye2022] §4.1.2",
+    needs_estimates=True,
+    revisit=lambda _: WHILE_ONE_FITS,
+)
 def finish_time_fairness(s: View) -> None:
     """Minimize the largest finish-time ratio ([Ye2022] §4.1.2)."""
     jobs = all_candidates(s)

@@ -70,6 +70,9 @@ class Parameters(NamedTuple):
 @policy(
     "gandiva-fair",
     Parameters,
+    about="Stride scheduling of gangs, with tickets per tenant.",
+    paper="[Chaudhary2020]",
+    sees_tenants=True,
     revisit=lambda p: WHILE_ONE_FITS if p["quanta"] > 0 else AT_EVENTS,
     synchronous=lambda p: p["quanta"] > 0,
     memory=(2, 5),

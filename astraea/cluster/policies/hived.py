@@ -72,7 +72,18 @@ class Parameters(NamedTuple):
     lease_term: float = 900.0
 
 
-@policy("hived", Parameters, revisit=lambda _: WHILE_ONE_WAITS, memory=(2, 2), alike=True)
+@policy(
+    "hived",
+    Parameters,
+    about="Each tenant has fixed cells of GPUs, which are halved and joined as in a buddy allocator. A spot job "
+    "uses idle GPUs, and loses them when the owner of the cell needs them.",
+    paper="[Zhao2020] §3",
+    sees_tenants=True,
+    revokes=True,
+    revisit=lambda _: WHILE_ONE_WAITS,
+    memory=(2, 2),
+    alike=True,
+)
 def hived(s: View) -> None:
     """HiveD's virtual clusters with guaranteed and spot jobs (Zhao et al., OSDI 2020; [Ye2022] §6.1.5)."""
     renew(s, GUARANTEED)

@@ -12,7 +12,14 @@ from astraea.cluster.engine.state import AT_EVENTS, View
 from astraea.cluster.policy import NO_TENANT, LeaseTerm, candidates, fits, grant, in_use, level, policy, some_job_fits
 
 
-@policy("max-min", LeaseTerm, revisit=lambda _: AT_EVENTS)
+@policy(
+    "max-min",
+    LeaseTerm,
+    about="Maximizes the smallest share that a tenant holds now: a mechanism of Fig 6.",
+    paper="[Ye2022] §4.1.1",
+    sees_tenants=True,
+    revisit=lambda _: AT_EVENTS,
+)
 def max_min(s: View) -> None:
     """Maximize the smallest instantaneous share ([Ye2022] §4.1.1)."""
     position = np.zeros(len(s.tenant), np.int64)  # of the head of each tenant's queue

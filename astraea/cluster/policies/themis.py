@@ -33,7 +33,7 @@ import numpy as np
 
 from astraea.cluster.engine.accounting import average_contention
 from astraea.cluster.engine.placement import is_spread, plan, usable
-from astraea.cluster.engine.state import EXPIRED, F, I, View, held_by
+from astraea.cluster.engine.state import EXPIRED, WHILE_ONE_FITS, F, I, View, held_by
 from astraea.cluster.policy import (
     RESOLUTION,
     all_candidates,
@@ -67,7 +67,16 @@ class Parameters(NamedTuple):
     isolated: float = CLUSTER_SHARE
 
 
-@policy("themis", Parameters, needs_estimates=True, at_most={"f": 1}, choices={"isolated": ISOLATED})
+@policy(
+    "themis",
+    Parameters,
+    about="Auctions GPUs among the jobs with the worst estimated finish-time fairness.",
+    paper="[Mahajan2020] §3",
+    needs_estimates=True,
+    revisit=lambda _: WHILE_ONE_FITS,
+    at_most={"f": 1},
+    choices={"isolated": ISOLATED},
+)
 def themis(s: View) -> None:
     """Themis: finish-time fairness by partial-allocation auctions ([Mahajan2020] §3)."""
     p = unpack(Parameters, s.parameters)

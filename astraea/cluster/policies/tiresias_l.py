@@ -33,7 +33,7 @@ class Parameters(NamedTuple):
     """
 
     lease_term: float = 900.0
-    queues: float = 2.0
+    queues: int = 2
     threshold: float = 18_000.0
     growth: float = 10.0
     promote: float = 0.0
@@ -48,6 +48,9 @@ SERVICE, EXECUTED = range(2)
 @policy(
     "tiresias-l",
     Parameters,
+    about="Least attained service first, in discrete queues; it ignores tenants.",
+    paper="Gu et al., NSDI 2019, §3.2",
+    revokes=True,
     revisit=lambda p: WHILE_ONE_WAITS if p["immediate"] > 0 else WHILE_ONE_FITS if p["promote"] > 0 else AT_EVENTS,
     memory=(2, 0),
     at_least={"queues": 1, "growth": 1},

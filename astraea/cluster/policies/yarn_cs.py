@@ -9,7 +9,13 @@ from astraea.cluster.engine.state import AT_EVENTS, View
 from astraea.cluster.policy import candidates, fits, grant, in_use, policy
 
 
-@policy("yarn-cs", revisit=lambda _: AT_EVENTS)
+@policy(
+    "yarn-cs",
+    about="Static quotas, with a FIFO queue in each.",
+    paper="[Ye2022] §6.1.5",
+    sees_tenants=True,
+    revisit=lambda _: AT_EVENTS,
+)
 def yarn_cs(s: View) -> None:
     """YARN's capacity scheduler with static quotas ([Ye2022] §6.1.5)."""
     for t in range(len(s.tenant)):

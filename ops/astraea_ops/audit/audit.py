@@ -17,7 +17,8 @@ from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.rules import Rules
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulate import simulate, split_off_impossible
+from astraea.cluster.simulate import simulate
+from astraea.cluster.simulation import split_off_impossible
 from astraea.core.errors import InputError
 from astraea.core.metrics import average_jct, sharing_loss
 from astraea.core.result import Result
@@ -186,7 +187,7 @@ def _lease_terms(
     rows: list[tuple[float, ...]] = []
     for term in TERMS:
         if term >= 900 or busy / term <= MOST_LEASES:
-            policy = get_policy("astraea")(lease_term=term)
+            policy = get_policy("astraea").with_parameters(lease_term=term)
             result = known.get(term) or simulate(trace, cluster, policy, settings=settings, rules=rules)
             overhead = float(result.jobs["overhead"].mean() / result.jobs["jct"].mean())
             rows.append((term, average_jct(result), overhead, sharing_loss(result)))

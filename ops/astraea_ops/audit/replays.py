@@ -48,7 +48,7 @@ def plan_of(
     known: dict[str, Any] = dict(site.parameters) if scheduler == "slurm" else {}
     if "calc_period" in own.parameters:
         known |= clock(site, trace, float({**own.parameters, **known, **given}["calc_period"]))
-    own = own(**{name: v for name, v in known.items() if name in own.parameters} | dict(given))
+    own = own.with_parameters(**{name: v for name, v in known.items() if name in own.parameters} | dict(given))
     if not site.files and not site.classes:
         return own, None, []
     return own, *site_rules.rules(site, trace, cluster)
@@ -76,5 +76,5 @@ def replays(
             clocks[f"{scheduler}_interval"] = p[f"{scheduler}_interval"] or p["interval"]
             clocks[f"{scheduler}_offset"] = random.random() * clocks[f"{scheduler}_interval"]
         clocks |= passes(starts, (clocks["bf_interval"], clocks["sched_interval"]), random)
-        found.append(simulate(changed, cluster, own(**clocks), settings=settings, rules=rules))
+        found.append(simulate(changed, cluster, own.with_parameters(**clocks), settings=settings, rules=rules))
     return found

@@ -70,7 +70,7 @@ def audit(nodes: int | None, gpus_per_node: int | None, scheduler: str, param: a
     from astraea_ops.slurm.words import GPU
 
     given = {name: values[0] for name, values in param}
-    get_policy(scheduler)(**given)  # refused before a large log is read
+    get_policy(scheduler).with_parameters(**given)  # refused before a large log is read
     files = [*slurm_conf, *scontrol]
     if files and reading["weights"] is not None and read_accounts(reading["weights"]) is not None:
         files.append(reading["weights"])  # sshare -P -a: a tree of accounts
@@ -147,7 +147,7 @@ def wait(job: str, jobs: Path | None, nodes: Path | None, history: Path | None, 
 
     if (jobs is None) != (nodes is None):
         raise click.UsageError("give both --jobs and --nodes, or neither")
-    asked, policy = wish(job), get_policy("slurm")(**{name: values[0] for name, values in param})
+    asked, policy = wish(job), get_policy("slurm").with_parameters(**{name: values[0] for name, values in param})
     if asked.at is not None:
         raise InputError("a job: at=... is for logs (astraea audit --would-start); astraea wait forecasts from now")
     known = None if history is None else read_trace(history, format="slurm")

@@ -167,7 +167,7 @@ def moment_of(
         time=now,
         origin=trace.origin,
         cluster=cluster,
-        policy=policy(
+        policy=policy.with_parameters(
             calc_offset=(policy.parameters["calc_offset"] - now) % period,
             clock_offset=policy.parameters["clock_offset"] + now,
         ),

@@ -291,7 +291,7 @@ class Queue:
             takes=mine.takes * part[:, None],
             bonus=mine.bonus + bonus,
         )
-        result = simulate(trace, moment.cluster, moment.policy(interval=interval), rules=rules).jobs
+        result = simulate(trace, moment.cluster, moment.policy.with_parameters(interval=interval), rules=rules).jobs
         begin, end = (result[name].to_numpy() - interval for name in ("first_start_time", "end_time"))
         if NEW not in (ids := result["job_id"].tolist()):
             raise InputError(f"a job: {self.demand[-1]} GPUs do not fit on the nodes that it may use")

@@ -17,7 +17,8 @@ from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, TENANT, TIME
 from astraea.cluster.engine.state import DONE, PENDING, RUNNING, Private, View, new_state
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulate import rounds_of_lease
+from astraea.cluster.simulation import rounds_of_lease
+from astraea.core.compile_errors import compile_errors
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.units import HOUR
 from astraea_ops.live import engine as live
@@ -57,7 +58,7 @@ class Accounts:
             raise InputError(f"policy {policy.name} needs estimates of running times; a live cluster has none")
         settings = Settings(interval=interval, checkpoint_overhead=0, restart_overhead=0)
         self.lease_rounds = rounds_of_lease(policy, settings)
-        self.policy = policy(lease_term=self.lease_rounds * interval) if self.lease_rounds else policy
+        self.policy = policy.with_parameters(lease_term=self.lease_rounds * interval) if self.lease_rounds else policy
         self.interval, self.gpus, self.weights = interval, max(1, gpus), dict(weights)
         self.withheld = 0
         self.most_hours = hours_stored(policy)
@@ -143,7 +144,8 @@ class Accounts:
         while view.n_revoked:
             live.keep(view, view.n_revoked - 1)
         excluded = np.array(sorted(self.place[id] for id in aside), np.int64)
-        call, select = live.compiled_for(self.policy.select, view, self.private)
+        with compile_errors(f"policy {self.policy.name}"):
+            call, select = live.compiled_for(self.policy.select, view, self.private)
         good = call(view, self.private, excluded, select)
         if not good or view.n_choices:
             code, j = int(self.private.violation), int(self.private.violator)

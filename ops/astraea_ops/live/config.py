@@ -73,7 +73,7 @@ def read_config(path: Path) -> Config:
     signal = one_of(given.get("signal", "USR1"), SIGNALS, f"{path}: signal")
     tenant = one_of(given.get("tenant", "account"), TENANTS, f"{path}: tenant")
     try:
-        policy = named_policy(given.get("policy", "astraea"), here)(**given["parameters"])
+        policy = named_policy(given.get("policy", "astraea"), here).with_parameters(**given["parameters"])
     except InputError as err:
         raise InputError(f"{path}: {err}") from None
     if (here / given["state"]).is_dir():

@@ -95,7 +95,7 @@ def queue_now(answers: Snapshot, wish: Wish, policy: Policy, history: Trace | No
         time=0.0,
         origin=pd.Timestamp.fromtimestamp(int(now)),
         cluster=cluster,
-        policy=policy(weight_fairshare=0, weight_age=0, weight_jobsize=0),
+        policy=policy.with_parameters(weight_fairshare=0, weight_age=0, weight_jobsize=0),
         rules=_rules(every, nodes, cluster, known),
         weights=dict.fromkeys(known, 1.0),
         running=every[columns].iloc[:a].assign(elapsed=elapsed, held=on),

@@ -27,8 +27,8 @@ JOBS: Final = 60
 GAP: Final = 2.75  # between submissions, on average, as in the experiment [s]
 LOAD: Final = 1.2  # what jobs ask for while they are submitted, over the GPUs: the average of the five repetitions
 POLICIES: Final = {
-    "astraea": get_policy("astraea")(lease_term=LEASE),
-    "slurm": get_policy("slurm")(interval=PASS, half_life=HALF_LIFE),
+    "astraea": get_policy("astraea").with_parameters(lease_term=LEASE),
+    "slurm": get_policy("slurm").with_parameters(interval=PASS, half_life=HALF_LIFE),
 }
 
 

@@ -119,7 +119,7 @@ def free_on_nodes(s: View) -> I:
     return free
 
 
-ASTRAEA: Final = get_policy("astraea")(lease_term=LEASE)  # what the coordinator runs
+ASTRAEA: Final = get_policy("astraea").with_parameters(lease_term=LEASE)  # what the coordinator runs
 SIMULATED: Final = on_slurms_nodes(ASTRAEA)
 """The same with the nodes that Slurm takes; made once, because it is compiled anew whenever it is made."""
 
@@ -219,7 +219,7 @@ def simulated(
     lasts = delays(repetition) if lasts is None else lasts
     trace = trace_of(repetition, lasts.first if first is None else first)
     if repetition.system == "slurm":
-        slurm = get_policy("slurm")(
+        slurm = get_policy("slurm").with_parameters(
             interval=PASS, half_life=HALF_LIFE * repetition.stretch, calc_offset=repetition.booted % 60,
             clock_offset=repetition.clock,
         )
@@ -227,7 +227,7 @@ def simulated(
     settings = Settings(
         interval=INTERVAL, checkpoint_overhead=0, restart_overhead=lasts.again + lasts.unsaved, placement="strict"
     )
-    ours = policy or SIMULATED(lease_term=LEASE * repetition.stretch)
+    ours = policy or SIMULATED.with_parameters(lease_term=LEASE * repetition.stretch)
     return simulate(trace, CLUSTER, ours, settings=settings, keep_log=True)
 
 

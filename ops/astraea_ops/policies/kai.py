@@ -74,6 +74,13 @@ class Parameters(NamedTuple):
 @policy(
     "kai",
     Parameters,
+    about="NVIDIA's KAI, as in its v0.17 test cases. It serves quotas first, and divides the other GPUs by "
+    "priority, weight and usage over a week. GPUs are whole; queues form a tree with limits. GPUs left over "
+    "by rounding are divided once, after all priorities, as in v0.17; since v0.18.3, KAI divides them at each"
+    " priority.",
+    paper="NVIDIA KAI v0.17, docs/fairness and docs/timeaware",
+    sees_tenants=True,
+    revokes=True,
     revisit=lambda _: WHILE_ONE_WAITS,
     largest=lambda _: np.inf,
     at_least={"window": HOUR, "saturation": 1},

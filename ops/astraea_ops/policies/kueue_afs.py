@@ -65,9 +65,17 @@ class Parameters(NamedTuple):
 
 
 @policy(
-    "kueue-afs", Parameters, revisit=lambda _: EVERY_ROUND, memory=(2, 4), largest=lambda _: np.inf,
+    "kueue-afs",
+    Parameters,
+    about="Kueue's admission fair sharing: first the queue with the least usage relative to its weight. Usage is a "
+    "decaying average of the GPUs held, with a penalty at each admission.",
+    paper="Kueue, KEP-4136",
+    sees_tenants=True,
+    revisit=lambda _: EVERY_ROUND,
+    memory=(2, 4),
+    largest=lambda _: np.inf,
     at_least={"usage_sampling_interval": 1},
-)  # fmt: skip
+)
 def kueue_afs(s: View) -> None:
     """Kueue's admission fair sharing (https://kueue.sigs.k8s.io, KEP-4136)."""
     p = unpack(Parameters, s.parameters)

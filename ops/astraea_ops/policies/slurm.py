@@ -85,6 +85,11 @@ from astraea_ops.policies.slurm_priority import (
 @policy(
     "slurm",
     Parameters,
+    about="Slurm's multifactor priority (Fair Tree over decayed usage, age, size), with GPU limits of accounts, and"
+    " with EASY or conservative backfill. With a cluster's own settings it has a tree of accounts and users, "
+    "limits, and partitions with tiers.",
+    paper="https://slurm.schedmd.com",
+    sees_tenants=True,
     revisit=lambda _: WHILE_ONE_FITS,
     memory=MEMORY,
     equal_parts=True,

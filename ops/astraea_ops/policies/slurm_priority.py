@@ -61,7 +61,7 @@ class Parameters(NamedTuple):
     backfill: float = CONSERVATIVE
     bf_resolution: float = 60.0
     bf_window: float = 86_400.0
-    bf_max_job_test: float = 500.0
+    bf_max_job_test: int = 500
     sched_interval: float = 0.0
     sched_offset: float = 0.0
     bf_interval: float = 0.0

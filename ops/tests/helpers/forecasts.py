@@ -87,7 +87,7 @@ def log(name: str) -> tuple[Trace, Cluster, Policy, Rules]:
         path = SHARED if name == "shared" else DATA / f"{name}.txt"
         trace = read_trace(path, format="slurm", weights=weights)
         assert trace.origin is not None
-        policy = get_policy("slurm")(half_life=half_life, clock_offset=trace.origin.second)
+        policy = get_policy("slurm").with_parameters(half_life=half_life, clock_offset=trace.origin.second)
         return trace, cluster, policy, no_rules(trace, cluster)
     files = [DATA / name / file for file in SETTINGS]
     site, trace = read_site([file for file in files if file.exists()]), read_trace(DATA / name / "sacct.txt")

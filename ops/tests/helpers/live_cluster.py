@@ -52,7 +52,8 @@ def no_history(_since: float) -> list[Run]:
 
 
 CONFIG = Config(
-    "gpu", Path("unused"), get_policy("astraea")(lease_term=100), weights={"a": 1.0, "b": 1.0}, history=1.0
+    "gpu", Path("unused"), get_policy("astraea").with_parameters(lease_term=100), weights={"a": 1.0, "b": 1.0},
+    history=1.0,
 )  # fmt: skip
 
 NEW = [job("2", account="b", demand=8), job("3", demand=8)]

@@ -27,7 +27,7 @@ from astraea_ops.live.rounds import Rounds, Snapshot
 from astraea_ops.live.state import State
 
 GPUS, INTERVAL = 8, 10
-POLICY = get_policy("astraea")(lease_term=30)
+POLICY = get_policy("astraea").with_parameters(lease_term=30)
 NAMES = st.sampled_from(["a", "b", "a", "b", "c"])  # c has no weight
 DEMANDS = st.sampled_from([1, 2, 1, 2, 3, 4, 6])
 

@@ -62,7 +62,7 @@ class Turns(ToldSlurm):
 @pytest.mark.slow
 @pytest.mark.parametrize("days", [12, pytest.param(365, marks=pytest.mark.exhaustive)])
 def test_memory_and_work_after_a_year_are_those_of_the_first_day(days: int, tmp_path: Path, clock: Clock) -> None:
-    policy = get_policy("astraea")(lease_term=100)
+    policy = get_policy("astraea").with_parameters(lease_term=100)
     config = Config("gpu", tmp_path / "state.sqlite", policy, weights={"a": 1.0, "b": 1.0}, history=0)
 
     with closing(Ledger(config.state)) as ledger:
@@ -114,4 +114,4 @@ def test_memory_and_work_after_a_year_are_those_of_the_first_day(days: int, tmp_
 
 def test_hours_are_kept_as_long_as_the_policy_asks() -> None:
     assert hours_stored(get_policy("astraea")) == hours_stored(get_policy("fifo")) == 31 * 24 + 2
-    assert hours_stored(get_policy("kai")(window=DAY * 90)) == 90 * 24 + 2
+    assert hours_stored(get_policy("kai").with_parameters(window=DAY * 90)) == 90 * 24 + 2

@@ -38,7 +38,7 @@ class Told(Coordinator):
 
     def __init__(self, folder: Path, clock: Clock, **options: object) -> None:
         given = {"weights": {"a": 1.0, "b": 1.0}, "history": 0, **options}
-        policy = get_policy("astraea")(lease_term=100)
+        policy = get_policy("astraea").with_parameters(lease_term=100)
         config = Config("gpu", folder / "state.sqlite", policy, **given)  # type: ignore[arg-type]
         super().__init__(config, Ledger(config.state), ToldSlurm())
         self.clock = clock

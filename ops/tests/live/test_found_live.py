@@ -42,7 +42,7 @@ def test_an_interactive_job_that_slurm_started_by_itself_is_charged(start: float
 
 
 def test_a_policy_cannot_take_the_gpus_of_an_interactive_job() -> None:
-    r = rounds(replace(FRESH, policy=get_policy("kai")()))
+    r = rounds(replace(FRESH, policy=get_policy("kai").with_parameters()))
     held = running("1", 0, 8, **SRUN), running("2", 0, 8, on_nodes={"n2": 8}, **SRUN)
     step(r, 10, *held)
     found = [actions(step(r, second, *held, job("3", account="b", demand=8))) for second in range(20, 100, 10)]
@@ -185,7 +185,7 @@ def test_a_gang_without_a_place_is_replaced_in_the_same_round() -> None:
 
 @pytest.mark.parametrize("policy", ["astraea", "decayed-usage", "gandiva-fair"])
 def test_accounts_count_from_the_start_that_slurm_reports(policy: str) -> None:
-    r = rounds(replace(FRESH, policy=get_policy(policy)(lease_term=100)))
+    r = rounds(replace(FRESH, policy=get_policy(policy).with_parameters(lease_term=100)))
     step(r, 0, job("1", demand=8))
     step(r, 10, running("1", 7))
     assert (r.leases["1"].granted, r.leases["1"].started) == (EPOCH, EPOCH + 7)

@@ -21,7 +21,7 @@ from astraea_ops.live import state as layout
 from astraea_ops.live.ledger import Ledger, lock, open_to_read, read_state
 from astraea_ops.live.state import AccountsState, State
 
-ANYONE = replace(CONFIG, policy=get_policy("astraea-released")(lease_term=100), weights={})
+ANYONE = replace(CONFIG, policy=get_policy("astraea-released").with_parameters(lease_term=100), weights={})
 
 
 @pytest.fixture

@@ -119,7 +119,7 @@ def test_a_gang_that_was_granted_and_has_not_started_keeps_its_place() -> None:
 
 @pytest.mark.parametrize("policy", ["astraea", "decayed-usage"])
 def test_a_lease_that_slurm_did_not_start_is_not_charged(policy: str) -> None:
-    r = rounds(replace(CONFIG, policy=get_policy(policy)(lease_term=100)))
+    r = rounds(replace(CONFIG, policy=get_policy(policy).with_parameters(lease_term=100)))
     step(r, 0, job("1", demand=8))
     waits = job("1", demand=8, held=False, reason="Priority")
     step(r, 50, waits)

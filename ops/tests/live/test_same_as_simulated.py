@@ -50,7 +50,7 @@ OTHERS = ("astraea-released", "tiresias-l", "decayed-usage", "max-min", *WITHOUT
 def config(tmp_path: Path, policy: str) -> Config:
     """Ten seconds between rounds."""
     parameters = {} if policy in WITHOUT_TERM else {"lease_term": 300}
-    return Config("gpu", tmp_path / "state.sqlite", get_policy(policy)(**parameters), weights=WEIGHTS)
+    return Config("gpu", tmp_path / "state.sqlite", get_policy(policy).with_parameters(**parameters), weights=WEIGHTS)
 
 
 def played(trace: Trace, config: Config, again: Callable[[State, list[Lease]], State] | None = None) -> list[Granted]:

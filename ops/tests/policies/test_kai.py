@@ -23,7 +23,7 @@ from schedules import check, jobs, simulated, small_state, trace_of
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.accounting import change_active, change_held
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulate import split_off_impossible
+from astraea.cluster.simulation import split_off_impossible
 from astraea.traces.readers.shares import shares_of
 from astraea.traces.tree import Shares
 from astraea_ops.policies import kai_queues, kai_reclaim

@@ -70,7 +70,7 @@ def test_a_job_that_finds_no_place_pays_nothing() -> None:
     trace, cluster = trace_of(rows, {"a": 1, "b": 2, "z": 1}), Cluster(3, 2)
     on_first = np.isin(trace.job_id, ["b0", "b1"]).astype(np.int64)
     rules = no_rules(trace, cluster)._replace(allowed=np.array([[True] * 3, [True, False, False]]), kind=on_first)
-    found = simulate(trace, cluster, get_policy("kueue-afs")(**KUEUE), settings=FREE, rules=rules).jobs
+    found = simulate(trace, cluster, get_policy("kueue-afs").with_parameters(**KUEUE), settings=FREE, rules=rules).jobs
     starts = dict(zip(found["job_id"], found["first_start_time"], strict=True))
     # a2 would be first if b had been charged for b1 at every round
     assert starts == {"b0": 0, "a1": 10, "b1": 300, "z0": 80, "a2": 100, "b2": 90}
@@ -81,7 +81,7 @@ def test_priority_decides_within_a_queue(bonus: list[int], order: str) -> None:
     rows = jobs("a1 1 0 10", "a2 1 0 10", "b3 1 0 10", "b4 1 0 10")
     trace, cluster = trace_of(rows), Cluster(1, 1)
     rules = no_rules(trace, cluster)._replace(bonus=np.array(bonus, float))
-    found = simulate(trace, cluster, get_policy("kueue-afs")(**KUEUE), settings=FREE, rules=rules).jobs
+    found = simulate(trace, cluster, get_policy("kueue-afs").with_parameters(**KUEUE), settings=FREE, rules=rules).jobs
     assert " ".join(found.sort_values("first_start_time")["job_id"]) == order
 
 
@@ -102,7 +102,7 @@ def test_as_the_naive_twin(
     expected = [kueue_naive.Job(*r) for r in rows]
     kueue_naive.admit(expected, weights, gpus, half_life, sampling, every)
     table = pd.DataFrame(rows, columns=["tenant", "demand", "submit_time", "duration"]).assign(job_id=range(len(rows)))
-    policy = get_policy("kueue-afs")(usage_half_life_time=half_life, usage_sampling_interval=sampling)
+    policy = get_policy("kueue-afs").with_parameters(usage_half_life_time=half_life, usage_sampling_interval=sampling)
     free = Settings(interval=every, checkpoint_overhead=0, restart_overhead=0)
     found = simulate(Trace.from_frame(table, weights=weights), Cluster(1, gpus), policy, settings=free)
     assert found.jobs["first_start_time"].tolist() == [job.start for job in expected]

@@ -99,7 +99,7 @@ def test_jobs_beyond_their_quota_run_but_those_beyond_the_limit_are_excluded() -
     trace = trace_of(jobs("a0 6 0 10", "b1 1 0 10"))
     assert simulate(trace, Cluster(1, 8), "slurm").excluded_jobs.empty
     assert simulate(trace, Cluster(1, 8), "fifo").excluded_jobs["job_id"].tolist() == ["a0"]
-    held = simulate(trace, Cluster(1, 8), get_policy("slurm")(limit=1))
+    held = simulate(trace, Cluster(1, 8), get_policy("slurm").with_parameters(limit=1))
     assert held.excluded_jobs["reason"].tolist() == ["demand exceeds the quota of its tenant (4 GPUs)"]
 
 
@@ -108,10 +108,10 @@ def test_it_runs_in_rounds_of_its_own() -> None:
     made = simulate(trace, Cluster(1, 4), "slurm", settings=Settings(interval=10))
     assert made.jobs["first_start_time"].tolist() == [5, 20]
     assert made.provenance["interval"] == 2.5
-    slower = simulate(trace, Cluster(1, 4), get_policy("slurm")(interval=7))
+    slower = simulate(trace, Cluster(1, 4), get_policy("slurm").with_parameters(interval=7))
     assert slower.jobs["first_start_time"].tolist() == [7, 21]
     with pytest.raises(InputError, match="interval"):
-        get_policy("slurm")(interval=0)
+        get_policy("slurm").with_parameters(interval=0)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_the_twin_agrees_under_rules(backfill: str, seed: int) -> None:
     )
     parameters = {"half_life": float(rng.choice([100, 1000])), "bf_interval": float(rng.choice([0, 6]))}
     version = str(rng.choice(["22.05", "23.11", "24.11", "25.11"]))
-    policy = get_policy("slurm")(
+    policy = get_policy("slurm").with_parameters(
         backfill=backfill, interval=2, weight_age=0, bf_rules=f"slurm-{version}", **parameters
     )
     made = simulate(trace, cluster, policy, rules=rules, settings=FREE, keep_log=True)

@@ -69,7 +69,7 @@ BROKEN = [
 @pytest.mark.parametrize("deeds, message", BROKEN)
 def test_a_broken_policy_is_named_with_job_and_time(deeds: tuple[float, ...], message: str) -> None:
     with pytest.raises(PolicyError, match=rf"^policy broken, at 30 s: {message}") as raised:
-        simulate(BREAKABLE, Cluster(1, 4), broken(**Deeds(*deeds)._asdict()))
+        simulate(BREAKABLE, Cluster(1, 4), broken, **Deeds(*deeds)._asdict())
     assert "\n" not in str(raised.value)
 
 
@@ -98,9 +98,9 @@ def test_a_job_without_checkpoints_keeps_its_gpus(revokes: float, time: int) -> 
     """Otherwise the engine would have to discard all its work."""
     expected = rf"^policy breaks-its-word, at {time} s: takes the GPUs of job 'a0', which saved no state"
     with pytest.raises(PolicyError, match=expected):
-        simulate(trace_of(jobs("a0 1 0 500", "a1 1 60 10")), Cluster(1, 1), breaks_its_word(revokes=revokes))
+        simulate(trace_of(jobs("a0 1 0 500", "a1 1 60 10")), Cluster(1, 1), breaks_its_word, revokes=revokes)
 
 
 def test_a_policy_that_grants_nothing_for_ever_is_noticed() -> None:
     with pytest.raises(PolicyError, match=r"policy broken, at .* s: leaves job 'a2' and 2 more waiting in an idle"):
-        simulate(BREAKABLE, Cluster(1, 4), broken(first=99))
+        simulate(BREAKABLE, Cluster(1, 4), broken, first=99)

@@ -173,7 +173,7 @@ def test_a_third_of_nine_gpus_is_three(weight: float) -> None:
         (lambda: leased(-1), "policy astraea: lease_term must be a number"),
         (lambda: leased(True), "policy astraea: lease_term must be a number"),
         (lambda: leased(np.inf), "policy astraea: lease_term must be a number"),
-        (lambda: get_policy("themis")(f=1.2), "policy themis: f must be a number from 0 to 1, got 1.2$"),
+        (lambda: get_policy("themis").with_parameters(f=1.2), "themis: f must be a number from 0 to 1, got 1.2$"),
         (lambda: Settings(interval=0), "interval must be"),
         (lambda: Settings(restart_overhead=np.nan), "restart_overhead must be"),
         (lambda: Settings(placement="near"), "placement must be"),

@@ -245,7 +245,7 @@ def test_usage_without_decay_is_all_usage() -> None:
     """With half-lives far beyond the workload, tenants are in the same order, and not all equal."""
     w = workloads.workload("crowd")
     ends = [
-        simulate(w.trace, w.cluster, get_policy("decayed-usage")(half_life=half_life)).jobs["end_time"].tolist()
+        simulate(w.trace, w.cluster, "decayed-usage", half_life=half_life).jobs["end_time"].tolist()
         for half_life in (1e9, 1e15)
     ]
     assert ends[0] == ends[1]

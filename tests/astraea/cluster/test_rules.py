@@ -104,7 +104,7 @@ def test_an_account_above_its_cap_is_passed_over_and_keeps_nobody_waiting() -> N
     rules = no_rules(trace, cluster)._replace(
         cap=np.array([4.0]), caps=np.array([[0], [0], [-1], [0]]), takes=np.array([[3.0], [2.0], [2.0], [5.0]])
     )
-    made = simulate(trace, cluster, get_policy("slurm")(interval=1), rules=rules)
+    made = simulate(trace, cluster, get_policy("slurm").with_parameters(interval=1), rules=rules)
     assert made.jobs["first_start_time"].tolist() == [0, 100, 20]
     assert made.excluded_jobs["reason"].tolist() == ["it exceeds a limit by itself"]
 

@@ -84,9 +84,9 @@ def run_engine(case: dict[str, Any], name: str, parameters: dict[str, float]) ->
     jobs = pd.DataFrame(case["jobs"]).rename(columns={"submit": "submit_time"})
     jobs = jobs.assign(job_id=jobs.index, tenant="t" + jobs["tenant"].astype(str)).astype({"deadline": float})
     trace = Trace.from_frame(jobs, weights={f"t{t}": w for t, w in enumerate(case["tenant_weights"])})
-    policy = policy_named(name)(**parameters)
+    policy = policy_named(name).with_parameters(**parameters)
     if "lease_term" in policy.parameters:
-        policy = policy(lease_term=case["lease_term"])
+        policy = policy.with_parameters(lease_term=case["lease_term"])
     chosen = Settings(**{k: case[k] for k in ("checkpoint_overhead", "restart_overhead", "placement")})
     return simulate(trace, Cluster(case["nodes"], case["gpus_per_node"]), policy, settings=chosen, keep_log=True)
 

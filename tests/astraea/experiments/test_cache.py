@@ -39,7 +39,7 @@ def runs() -> list[Run]:
 
 
 def test_results_come_in_the_order_of_the_runs_and_equal_ones_once(runs: list[Run], tmp_path: Path) -> None:
-    again = Run(tiny(), FOUR, get_policy(runs[0].policy.name)(**runs[0].policy.parameters))
+    again = Run(tiny(), FOUR, get_policy(runs[0].policy.name).with_parameters(**runs[0].policy.parameters))
     *results, last = run_grid([*reversed(runs), again], cache=tmp_path, progress=False)
     for run, result in zip(reversed(runs), results, strict=True):
         same(result, simulate(run.trace, run.cluster, run.policy, run.seed, settings=run.settings))
@@ -77,7 +77,7 @@ def test_a_repeated_grid_computes_nothing_and_a_new_one_shows_its_progress(
 
 
 def test_a_run_that_fails_is_named_and_the_others_are_kept(runs: list[Run], tmp_path: Path) -> None:
-    bad = Run(tiny("short"), FOUR, get_policy("astraea")(lease_term=5), seed=3)
+    bad = Run(tiny("short"), FOUR, get_policy("astraea").with_parameters(lease_term=5), seed=3)
     worse = replace(bad, seed=4)
     with joblib.parallel_config("loky", n_jobs=2), pytest.raises(InputError) as caught:
         run_grid([bad, *runs, worse], cache=tmp_path, progress=False)
@@ -173,7 +173,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "nodes": {"cluster": Cluster(3, 2)},
     "shape": {"cluster": Cluster(1, 4)},
     "policy": {"policy": get_policy("fifo")},
-    "parameter": {"policy": get_policy("astraea")(renewal_bonus=0.2)},
+    "parameter": {"policy": get_policy("astraea").with_parameters(renewal_bonus=0.2)},
     "seed": {"seed": 1},
     "what is kept": {"keep": {"jobs": ("job_id",)}},
     "setting": {"settings": Settings(placement="strict")},

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from astraea.experiments.parallel import computing
 from small_runs import FOUR, same, tiny
 
 from astraea.cluster.cluster import Cluster
@@ -22,7 +23,6 @@ from astraea.experiments.archive import pack, reduced, unpack
 from astraea.experiments.cache import TOGETHER, fill, stages, together
 from astraea.experiments.grid import Grid, run_grid
 from astraea.experiments.lease_term import recommended_term, select_lease_term
-from astraea.experiments.parallel import computing
 from astraea.experiments.run import Call, Run
 from astraea.plots.statistics import ecdf
 from astraea.traces.trace import Trace
@@ -92,7 +92,7 @@ def test_only_what_is_kept_comes_back(jobs: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("fraction", [0.0, 0.1])
 def test_results_come_back_to_the_last_bit(fraction: float) -> None:
     frame = tiny().frame.assign(duration=lambda jobs: jobs["duration"] + fraction)
-    result = simulate(Trace.from_frame(frame, name="tiny"), FOUR, get_policy("astraea")(lease_term=60), keep_log=True)
+    result = simulate(Trace.from_frame(frame, name="tiny"), FOUR, "astraea", lease_term=60, keep_log=True)
     assert len(result.excluded_jobs)
     back = unpack(pack(result))
     same(back, result)
@@ -163,16 +163,16 @@ def test_the_table_holds_what_simulations_give(trace: Trace, tmp_path: Path) -> 
     assert choice.table["lease_term"].tolist() == [60, 300, 600]
     assert (choice.lease_term, choice.reason) == recommended_term(choice.table)
     for row in choice.table.to_dict("records"):
-        figures = summary(simulate(trace, ONE, get_policy("astraea")(lease_term=row["lease_term"])))
+        figures = summary(simulate(trace, ONE, get_policy("astraea").with_parameters(lease_term=row["lease_term"])))
         assert all(row[name] == figures[name] for name in ("average_jct", "overhead_share", "sharing_loss"))
 
 
 def test_other_parameters_and_settings_stay(trace: Trace, tmp_path: Path) -> None:
-    policy, settings = get_policy("astraea")(renewal_bonus=0.2), Settings(restart_overhead=7.0)
+    policy, settings = get_policy("astraea").with_parameters(renewal_bonus=0.2), Settings(restart_overhead=7.0)
     options: dict[str, Any] = {"cache": tmp_path, "progress": False}
     select_lease_term(Run(trace, ONE, policy, 2, settings), terms=(300,), **options)
     (path,) = tmp_path.iterdir()
-    run = Run(trace, ONE, policy(lease_term=300), 2, settings)
+    run = Run(trace, ONE, policy.with_parameters(lease_term=300), 2, settings)
     assert path.stem == run.key
     assert run_grid([run], **options)[0].provenance["parameters"]["renewal_bonus"] == 0.2
 

@@ -89,7 +89,7 @@ def granted(found: Turns) -> list[list[object]]:
 
 def leases(trace: Trace, cluster: Cluster) -> pd.DataFrame:
     """Leases that the simulation grants."""
-    policy = get_policy("astraea")(lease_term=ROUND)
+    policy = get_policy("astraea").with_parameters(lease_term=ROUND)
     grants = simulate(trace, cluster, policy, settings=NO_OVERHEADS, keep_log=True).log
     return grants
 

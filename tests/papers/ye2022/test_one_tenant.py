@@ -9,7 +9,8 @@ from listed_jobs import listed
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
-from astraea.cluster.simulate import simulate, split_off_impossible
+from astraea.cluster.simulate import simulate
+from astraea.cluster.simulation import split_off_impossible
 from astraea.core.errors import InputError
 from astraea.core.units import HOUR
 from astraea.traces.trace import Trace
@@ -200,7 +201,7 @@ def runs(scheduler: str, **parameters: float) -> pd.DataFrame:
     rows = []
     for run, trace in (("before", idle), ("after", with_burst(idle, cluster, name, start))):
         row = {"scheduler": scheduler, "seed": 0, "tenant": name, "run": run, "start": start}
-        rows.append({**row, **burst_figures(simulate(trace, cluster, policy_named(scheduler)(**parameters)))})
+        rows.append({**row, **burst_figures(simulate(trace, cluster, policy_named(scheduler), **parameters))})
     return pd.DataFrame(rows)
 
 

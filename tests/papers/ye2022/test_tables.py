@@ -71,7 +71,7 @@ def test_weeks_together_are_the_whole() -> None:
     figures = efficiency_figures(result) | fairness_figures(result)
     assert found == pytest.approx({name: figures[name] for name in found}) and len(found) == 6
     # of Figs 9 and 14, the overhead is a share of completion times
-    policy = get_policy("astraea")(lease_term=60)
+    policy = get_policy("astraea").with_parameters(lease_term=60)
     shared = simulate(listed(*((f"{t}{k}", t, 4, 8 * k * DAY, HOUR) for k in (0, 1) for t in "ab")), Cluster(1), policy)
     parts = weekly_jobs(shared)
     totals = (parts["mean"] * parts["n"]).groupby(parts["figure"]).sum()
