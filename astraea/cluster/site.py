@@ -92,15 +92,15 @@ class Site:
         return {found[k].name: found[k] for k in order}
 
     def _partition(self, name: str, fields: Fields) -> Partition:
-        names = self._hosts(fields.get("nodes", ""))
-        names = None if names is None else names | {node.name for node in self.gone}
-        mine = [node for node in self.all_nodes if names is None or node.name in names]
+        listed = fields.get("nodes", "")
+        names = self._hosts(listed if hosts_of(listed) else "ALL") | {node.name for node in self.gone}
+        mine = [node for node in self.all_nodes if node.name in names]
         tier = number(fields.get("prioritytier") or fields.get("priority") or "1")
         factor = number(fields.get("priorityjobfactor") or fields.get("priority") or "1")
         qos = fields.get("qos", "")
         return Partition(
             name,
-            np.array([names is None or node.name in names for node in self.nodes], dtype=np.bool_),
+            np.array([node.name in names for node in self.nodes], dtype=np.bool_),
             together(mine),
             int(tier),
             factor,
@@ -108,20 +108,20 @@ class Site:
             resources(fields.get("tresbillingweights", ""), weights=True),
         )
 
-    def _hosts(self, text: str) -> set[str] | None:
-        """Return the nodes of a list that may name node sets; None for all, or if nothing is known."""
+    def _hosts(self, text: str, outer: tuple[str, ...] = ()) -> set[str]:
+        """Return the nodes of a list that may name node sets; a set inside itself, one of `outer`, adds nothing."""
         found: set[str] = set()
         for name in hosts_of(text):
             if name.upper() == "ALL":
-                return None
-            members = self.conf.sets.get(name)
-            if members is None:
+                found |= {node.name for node in self.all_nodes}
+            elif name not in self.conf.sets:
                 found.add(name)
-                continue
-            found |= self._hosts(members["nodes"]) or set() if members.get("nodes") else set()
-            wanted = set(filter(None, members.get("feature", "").split(",")))
-            found |= {node.name for node in self.all_nodes if wanted & node.features}
-        return found or None
+            elif name not in outer:
+                members = self.conf.sets[name]
+                found |= self._hosts(members.get("nodes", ""), (*outer, name))
+                wanted = set(filter(None, members.get("feature", "").split(",")))
+                found |= {node.name for node in self.all_nodes if wanted & node.features}
+        return found
 
     def setting(self, name: str, default: str = "") -> str:
         """Return a setting of ``slurm.conf`` by its name in lower case."""

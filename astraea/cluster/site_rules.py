@@ -45,7 +45,7 @@ def rules(site: Site, trace: Trace, cluster: Cluster) -> tuple[Rules, list[str]]
     if site.accounts.associations:
         changes |= tree(site, jobs, doubts)
     changes["charge"] = _charge(site, jobs)
-    changes["bonus"] = _bonus(site, jobs)
+    changes["bonus"] = _bonus(site, jobs, doubts)
     return plain._replace(**changes, **caps(site, jobs, doubts)), doubts
 
 
@@ -62,10 +62,13 @@ def _charge(site: Site, jobs: Jobs) -> FloatArray:
     return charge * np.array([factor.get(name, 1.0) for name in jobs.text["qos"]])
 
 
-def _bonus(site: Site, jobs: Jobs) -> FloatArray:
+def _bonus(site: Site, jobs: Jobs, doubts: list[str]) -> FloatArray:
     """Return the constant part of each priority: job size, TRES, QOS and partition factors times their weights."""
     bonus, every = np.zeros(jobs.n), together(site.all_nodes)
-    if (weight := site.weight("jobsize")) and every:
+    weight = site.weight("jobsize")
+    if weight and every and not every.get("cpu"):
+        doubts.append("Priorities leave out the size of jobs, because the CPUs of the nodes are not known.")
+    elif weight and every:
         cpus = np.minimum(jobs.tres["cpu"], every["cpu"])
         small = site.setting("priorityfavorsmall").upper() in ("YES", "1", "TRUE")
         if "SMALL_RELATIVE_TO_TIME" in site.flags:
