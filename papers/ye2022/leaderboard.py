@@ -11,7 +11,8 @@ from astraea.cluster.policies import POLICIES
 from astraea.cluster.policy import Policy
 from astraea.experiments.grid import Grid
 from astraea.experiments.leaderboard import MEASURES, contest, standings
-from astraea.plots.style import footnote, legend, look, name_axis, named, panels, style, title
+from astraea.plots import look, style
+from papers.charts.axes import footnote, legend, name_axis, named, panels, title
 from papers.layout import few_ticks
 from papers.scales import seeds
 from papers.ye2022.evaluation import READ, workloads

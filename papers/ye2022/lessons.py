@@ -13,10 +13,11 @@ from astraea.audit.recorded import waits
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.core.wording import duration_text
 from astraea.estimation.estimates import HIGH, LOW, Estimates
-from astraea.plots import charts
-from astraea.plots.style import OTHERS, REFERENCE, look, name_axis, style
+from astraea.plots import OTHERS, look, style
 from astraea.traces.trace import Trace
+from papers import charts
 from papers.areas import gpu_rows
+from papers.charts.axes import REFERENCE, name_axis
 from papers.step_function import passed
 from papers.ye2022.accuracy import survival
 from papers.ye2022.live.tables import Repetition

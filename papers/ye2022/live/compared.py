@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 
 from astraea.audit.scenarios import in_order
 from astraea.core.metrics import average_jct, sharing_loss
-from astraea.plots import charts
-from astraea.plots.style import LOOKS, REFERENCE, style
+from astraea.plots import LOOKS, style
+from papers import charts
+from papers.charts.axes import REFERENCE
 from papers.ye2022.live.tables import (
     ASTRAEA,
     INTERVAL,

@@ -16,8 +16,8 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.metrics import average_jct, sharing_loss
 from astraea.core.wording import listed
-from astraea.plots import charts
 from astraea.traces.trace import Trace
+from papers import charts
 from papers.ye2022.live.compared import SYSTEMS
 from papers.ye2022.live.tables import CLUSTER, HALF_LIFE, INTERVAL, LEASE, PASS, SHARES
 

@@ -175,7 +175,7 @@ def test_what_decides_the_outputs_of_a_notebook(tmp_path: Path, monkeypatch: pyt
     assert digest(cell) == before
     assert digest(f"{cell}  # a comment, which a reader of the executed notebook sees") != before
     looks = {path.name for path in code_of(read(tmp_path / "a.ipynb")).files}
-    assert {"style.py", "looks.toml", "astraea.mplstyle"} <= looks
+    assert {"theme.py", "looks.toml", "astraea.mplstyle"} <= looks
     assert not {"figures.py", "main.py", "ye2022.toml"} & looks
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "found.csv").write_text("x\n1\n")

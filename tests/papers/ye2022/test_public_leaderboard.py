@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import POLICIES
 from astraea.experiments.leaderboard import MEASURES, NO_PAST
-from astraea.plots.style import look
+from astraea.plots import look
 from astraea.traces.named import FETCHED
 from astraea.traces.readers import read_trace
 from astraea.traces.sources import SOURCES
