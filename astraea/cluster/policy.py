@@ -22,7 +22,6 @@ from astraea.core.checks import number
 from astraea.core.compilation import inlined
 from astraea.core.errors import InputError
 from astraea.core.frozen import read_only
-from astraea.core.text import docstring
 from astraea.core.units import HOUR
 
 
@@ -137,7 +136,7 @@ def policy(
         `choices` of `Policy`.
     """
     fields: dict[str, float] = dict(getattr(parameters, "_field_defaults", {}))
-    lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", docstring(parameters), re.M)) if parameters else {}
+    lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", parameters.__doc__ or "", re.M)) if parameters else {}
     listed = {k: f" ({', '.join(allowed)})" for k, allowed in declared.get("choices", {}).items()}
 
     def make(select: Callable[[View], None]) -> Policy:
@@ -146,7 +145,7 @@ def policy(
             select=inlined(select),
             parameters={k: float(v) for k, v in fields.items()},
             help={k: " ".join(lines.get(k, "").split()) + listed.get(k, "") for k in fields},
-            source=" ".join(docstring(select).strip().split("\n\n")[0].split()),
+            source=" ".join((select.__doc__ or "").strip().split("\n\n")[0].split()),
             estimates=needs_estimates if callable(needs_estimates) else lambda _: needs_estimates,
             **declared,
         )
