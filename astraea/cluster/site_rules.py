@@ -11,7 +11,7 @@ import numpy as np
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.rules import Rules, no_rules
-from astraea.cluster.site import Site, number, together
+from astraea.cluster.site import Site, number_in, together
 from astraea.cluster.site_accounts import caps, tree
 from astraea.cluster.site_jobs import Jobs
 from astraea.cluster.site_places import places
@@ -58,7 +58,7 @@ def _charge(site: Site, jobs: Jobs) -> FloatArray:
         parts = [weight * jobs.tres[name] for name, weight in partition.billing.items() if name in jobs.tres]
         most_or_sum = np.max if "MAX_TRES" in site.flags else np.sum
         charge = np.where(mine, most_or_sum([np.zeros(jobs.n), *parts], axis=0), charge)
-    factor = {name: number(fields.get("usagefactor") or "1") for name, fields in site.accounts.qos.items()}
+    factor = {name: number_in(fields.get("usagefactor") or "1") for name, fields in site.accounts.qos.items()}
     return charge * np.array([factor.get(name, 1.0) for name in jobs.text["qos"]])
 
 
@@ -77,7 +77,7 @@ def _bonus(site: Site, jobs: Jobs, doubts: list[str]) -> FloatArray:
             size = (jobs.tres["node"] / every["node"] + cpus / every["cpu"]) / 2
         bonus += weight * np.clip(1 - size if small else size, 0, 1)
     if weight := site.weight("qos"):
-        priority = {name: number(fields.get("priority") or "0") for name, fields in site.accounts.qos.items()}
+        priority = {name: number_in(fields.get("priority") or "0") for name, fields in site.accounts.qos.items()}
         most = 1.0 if "NO_NORMAL_QOS" in site.flags else max(priority.values(), default=0.0) or 1.0
         bonus += weight * np.array([priority.get(name, 0.0) / most for name in jobs.text["qos"]])
     if weight := site.weight("partition"):

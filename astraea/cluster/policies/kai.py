@@ -27,7 +27,7 @@ import numpy as np
 
 from astraea.cluster.engine.accounting import tenant_decayed
 from astraea.cluster.engine.state import PENDING, WHILE_ONE_WAITS, F, I, View
-from astraea.cluster.policies.kai_queues import NO_QUEUE, Queues, hold, next_leaf, set_fair_shares
+from astraea.cluster.policies.kai_queues import NO_QUEUE, Queues, add_held, next_leaf, set_fair_shares
 from astraea.cluster.policies.kai_reclaim import victims_for
 from astraea.cluster.policy import (
     all_candidates,
@@ -199,9 +199,9 @@ def try_in_order(s: View, p: Parameters, q: Queues, action: int) -> bool:
         if enough:
             for k in victims:
                 revoke(s, k)
-                hold(q, q.allocated, s.job[k].tenant, -s.job[k].demand)
+                add_held(q, q.allocated, s.job[k].tenant, -s.job[k].demand)
             grant(s, j)
-            hold(q, q.allocated, t, s.job[j].demand)
+            add_held(q, q.allocated, t, s.job[j].demand)
         else:
             most[t] = s.job[j].demand - 1  # nor for a larger one
         head[t] = waiting(s, t, head[t] + 1, np.inf)

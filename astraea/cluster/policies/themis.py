@@ -167,7 +167,7 @@ def give_leftovers(s: View, jobs: I) -> None:
             grant(s, j)
         elif s.job[j].status != EXPIRED and is_consolidated(nodes, s.job[j].demand, s.clock[0].gpus_per_node):
             grant(s, j)
-            take(nodes, s.job[j].demand)
+            remove_gang(nodes, s.job[j].demand)
     for j in jobs:
         if is_open(s, j) and fits(s, j):
             grant(s, j)
@@ -192,7 +192,7 @@ def free_nodes(s: View) -> I:
             nodes += held_by(s, j)
     for j in s.granted[: s.clock[0].n_granted]:
         if s.job[j].status != EXPIRED:
-            take(nodes, s.job[j].demand)
+            remove_gang(nodes, s.job[j].demand)
     return nodes
 
 
@@ -206,8 +206,8 @@ def is_consolidated(nodes: I, gpus: int, per_node: int) -> bool:
 
 
 @inlined
-def take(nodes: I, gpus: int) -> None:
-    """Take a gang from the emptiest nodes one after the other, and its rest from the fullest node that holds it."""
+def remove_gang(nodes: I, gpus: int) -> None:
+    """Remove a gang from the emptiest nodes one after the other, and its rest from the fullest node that holds it."""
     while gpus > 0:
         node = int(np.argmax(nodes))
         for other in range(len(nodes)):
