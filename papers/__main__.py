@@ -13,18 +13,17 @@ import click
 import papers
 from astraea.cli import arguments as args
 from astraea.cli.main import run
-from astraea.core.text import docstring
 
-app: Final = click.Group("papers", help=docstring(papers).partition("\n")[0], no_args_is_help=False)
+app: Final = click.Group("papers", help=(papers.__doc__ or "").partition("\n")[0], no_args_is_help=False)
 
 
-@app.command(cls=args.Command, short_help="make every figure, table and claim")
+@app.command(short_help="make every figure, table and claim")
 @click.option("--trace", metavar="TRACE", help="a workload or a path; both synthetic traces if not given")
-@click.option("--scale", default="paper", metavar="NAME", help="{papers.scales:SCALES} (default paper)")
+@click.option("--scale", default="paper", metavar="NAME", help="small, paper (default paper)")
 @click.option("--only", metavar="NOTEBOOK", help="run one notebook, such as 04a_fairness")
 @click.option("--shown", is_flag=True, help="put the evaluation on TRACE into figures/, beside the synthetic traces")
 @click.option("--formats", metavar="NAME,...", default="",
-              help="formats of pictures besides PNG: {astraea.plots.files:KNOWN}")  # fmt: skip
+              help="formats of pictures besides PNG: pdf, svg")  # fmt: skip
 @args.parallel
 def figures(trace: str | None, scale: str, only: str | None, shown: bool, formats: str) -> int:
     """Run the notebooks and collect their figures."""
@@ -36,7 +35,7 @@ def figures(trace: str | None, scale: str, only: str | None, shown: bool, format
     return make_figures(trace=trace, scale=scale, only=only, shown=shown)
 
 
-@app.command(cls=args.Command, short_help="compare the papers' claims with the figures")
+@app.command(short_help="compare the papers' claims with the figures")
 @args.path("--folder", "DIR", "folder of the figures (default figures)", default="figures")
 def claims(folder: Path) -> None:
     """Print what the papers claim, what came out here, and whether the claim holds."""
@@ -48,7 +47,7 @@ def claims(folder: Path) -> None:
     print(table.to_string(index=False, na_rep="-", max_colwidth=60))
 
 
-@app.command(cls=args.Command, short_help="decide the papers' major claims, one by one")
+@app.command(short_help="decide the papers' major claims, one by one")
 @click.argument("names", nargs=-1, metavar="[CLAIM]...")
 @click.option("--json", "for_program", is_flag=True, help="print JSON")
 @args.parallel
@@ -75,7 +74,7 @@ def reproduce(names: tuple[str, ...], for_program: bool) -> int:
     return int(not all(one.holds for one in found.values()))
 
 
-@app.command(cls=args.Command, short_help="check a worksheet of the course")
+@app.command(short_help="check a worksheet of the course")
 @click.argument("name", metavar="NB")
 def check(name: str) -> int:
     """Check the answers in the worksheet notebooks/mine/NB...; make it first if it is missing.

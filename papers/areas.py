@@ -12,7 +12,8 @@ from matplotlib.colors import ListedColormap, SymLogNorm
 from matplotlib.patches import Rectangle
 
 from astraea.core.arrays import IntArray
-from astraea.plots.style import OTHERS, name_axis, named, style
+from astraea.plots import OTHERS, style
+from papers.charts.axes import name_axis, named
 
 
 def gantt(grants: pd.DataFrame, ax: Axes, *, gpus: int, rows: str = "gpu", by: str = "job_id") -> None:

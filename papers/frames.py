@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from astraea.core.errors import InputError
-from astraea.plots.style import style
+from astraea.plots import style
 
 DPI: Final = 144
 """Resolution of a frame: letters are sharp, and ten frames take about 300 kB as lossless WebP, a third of PNG."""

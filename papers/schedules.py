@@ -13,8 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from astraea.core.units import MINUTE
-from astraea.plots.style import WIDTH, legend, look, style
+from astraea.plots import look, style
 from papers.areas import gantt
+from papers.charts.axes import WIDTH, legend
 
 ROW: Final = 1.5
 """Height of a pair in a picture [inch]."""

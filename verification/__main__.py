@@ -20,7 +20,7 @@ def _list(context: click.Context, option: click.Parameter, wanted: bool) -> None
         context.exit()
 
 
-@click.command("python -m verification", cls=args.Command)
+@click.command("python -m verification")
 @click.argument(
     "folder", type=click.Path(path_type=Path), metavar="DIR",
     help="reference results: WORKLOAD.input.csv.gz and WORKLOAD_nNODES_RUN.csv.gz, gavel/summary.csv",

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from astraea.core.files import write_atomically
-from astraea.plots import charts
+from papers import charts
 from verification.astraea_runs import PRINTED, agrees, summarize, verify
 from verification.gavel_hardware import NEEDED, shown_hardware, verify_hardware
 from verification.gavel_published import shown_published, verify_published

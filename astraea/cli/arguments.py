@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import math
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from astraea.core.errors import InputError, extra
-from astraea.core.text import docstring
 
 if TYPE_CHECKING:  # imported where used, so that no command waits for what it does not need
     from astraea.experiments.run import Run
@@ -32,35 +28,6 @@ OBSERVED: Final = "observed"
 
 DASK_TIMEOUT: Final = 8
 """Longest time that a Dask scheduler may take to answer [s]."""
-
-
-class Command(click.Command):
-    """A command whose help is its function's docstring, also under ``python -OO``.
-
-    It may name constants, ``{astraea.traces.readers:formats}``, which are read when the help is shown.
-    """
-
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        if self.help is None and self.callback is not None:
-            self.help = docstring(inspect.unwrap(self.callback))
-
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help, with the constants filled in."""
-        for parameter in self.params:
-            assert isinstance(parameter, (click.Argument, click.Option))
-            parameter.help = re.sub(r"\{([\w.]+):(\w+)\}", _constant, parameter.help or "")
-        super().format_help(ctx, formatter)
-
-
-class Group(Command, click.Group):
-    """A `Command` with commands of its own."""
-
-
-def _constant(place: re.Match[str]) -> str:
-    value = getattr(import_module(place[1]), place[2])
-    value = value() if callable(value) else value
-    return ", ".join(map(str, value)) if isinstance(value, (tuple, dict)) else str(value)
 
 
 def parameters(param: Values, estimator: str | None, estimate_error: float | str | None) -> dict[str, list[Any]]:
@@ -107,19 +74,23 @@ def path(name: str, metavar: str, help: str, **more: Any) -> Callable[[Handler],
     return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=help, **more)
 
 
-_SOURCES: Final = "a file, a folder, or one of {astraea.traces.synthetic:SYNTHETIC}, {astraea.traces.named:FETCHED}"
+_SOURCES: Final = (
+    "a file, a folder, or one of venus, philly, helios-venus, helios-earth, helios-saturn, helios-uranus, "
+    "philly-two-weeks, philly-vcs, w2, chrslo, itp, acme-seren, acme-kalos, supercloud, spot-gpu, kestrel"
+)
 
 reading = together(
     click.option("--format", metavar="NAME",
-                 help="format of the file: {astraea.traces.readers:formats}; detected from its content by default"),
+                 help="format of the file (see docs/your_own_trace.md); detected from its content by default"),
     click.option("--time-unit", metavar="UNIT",
-                 help="for tiresias-csv, if the header does not give it: {astraea.traces.readers:TIME_UNITS}"),
+                 help="for tiresias-csv, if the header does not give it: ms, s, min"),
     path("--weights", "FILE", "tenants and their weights; for a Slurm log also the output of sshare -P -a"),
     click.option("--tenant", metavar="NAME",
-                 help="field that names the tenant, for slurm: account (default), top-account, user, partition, qos; "
-                 "for swf: {astraea.traces.readers.swf:TENANTS}"),
+                 help="field that names the tenant, for slurm: account, top-account, user, partition, qos; "
+                 "for swf: group, user, queue, partition"),
     click.option("--columns", type=lambda text: named_columns(text), metavar="OURS=THEIRS,...",
-                 help="for a CSV file, pairs such as demand=gpus; OURS is {astraea.traces.readers.tiresias_csv:NAMES}; "
+                 help="for a CSV file, pairs such as demand=gpus; OURS is demand, job_id, tenant, submit_time, "
+                 "duration, user, weight, state, queueing_delay, sensitivity, deadline, time_limit; "
                  "for the output of sacct -n, the value of its --format"),
     click.option("--resource", metavar="TRES",
                  help="resource of a Slurm log that counts as GPUs, such as cpu or gres/gpu:a100 (default gres/gpu)"),
@@ -155,14 +126,15 @@ def simulations(*, several: bool = False) -> Callable[[Handler], Handler]:
                      help="see: astraea policies (default astraea)"
                      + ("" if several else f"; {OBSERVED}: what the log recorded")),
         click.option("--nodes", type=listed(whole_number, several), metavar=f"N{more}", callback=_nodes,
-                     help="number of machines (default, for {astraea.traces.named:NODES}: as in their evaluation)"),
+                     help="number of machines (default, for venus, helios-venus, philly, philly-two-weeks, w2, "
+                     "philly-vcs, chrslo: as in their evaluation)"),
         click.option("--gpus-per-node", type=whole_number, default="8", metavar="N",
                      help="GPUs per machine (default 8)"),
         click.option("--param", type=lambda text: parameter(text, several), multiple=True, metavar=f"NAME=VALUE{more}",
                      help="parameter of the policy or the simulation (see: astraea policies); may be repeated"),
         click.option("--estimator", metavar="NAME",
                      help="source of running times for a policy that needs them: "
-                     "{astraea.estimation.estimates:ESTIMATORS} (default oracle)"),
+                     "oracle, noisy, history, gradient-boosting, constant (default oracle)"),
         click.option("--estimate-error", type=value, metavar="X", help="error of the estimator noisy; 0.5 is 50 %"),
         click.option(seed, "seeds", type=first_seeds if several else listed(whole_number, False), metavar="N",
                      default="1" if several else "0",

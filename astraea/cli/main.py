@@ -19,7 +19,6 @@ from astraea.cli import arguments as args
 from astraea.core.errors import InputError, PolicyError, extra
 from astraea.core.files import publishing, write_atomically
 from astraea.core.plugins import added, refuse_missing
-from astraea.core.text import docstring
 from astraea.core.wording import counted
 
 
@@ -39,11 +38,11 @@ class Commands(click.Group):
         return found
 
 
-app: Final = Commands("astraea", help=docstring(astraea).partition("\n")[0], no_args_is_help=False)
+app: Final = Commands("astraea", help=(astraea.__doc__ or "").partition("\n")[0], no_args_is_help=False)
 click.version_option(astraea.__version__, message="astraea %(version)s")(app)
 
 
-@app.command(cls=args.Command, short_help="simulate a trace under a policy")
+@app.command(short_help="simulate a trace under a policy")
 @args.simulations()
 @click.option("--json", "for_program", is_flag=True, help="print the summary as JSON and nothing else")
 @args.path("--out", "DIR", "folder for jobs.csv, tenants.csv, excluded_jobs.csv and provenance.json")
@@ -73,7 +72,7 @@ def simulate(for_program: bool, out: Path | None, policies: list[str], nodes: li
     print(json.dumps(figures, indent=2, allow_nan=False) if for_program else summary_text(figures, result, trace))
 
 
-@app.command(cls=args.Command, short_help="simulate a grid of runs and make a table of it")
+@app.command(short_help="simulate a grid of runs and make a table of it")
 @args.simulations(several=True)
 @args.parallel
 @args.cache
@@ -92,10 +91,10 @@ def sweep(cache: Path | None, out: Path | None, **wanted: Any) -> None:
         print(f"{len(runs)} runs in {out}")
 
 
-@app.command(cls=args.Command, short_help="recommend a lease term for a trace and a cluster")
+@app.command(short_help="recommend a lease term for a trace and a cluster")
 @args.simulations()
 @click.option("--terms", type=args.listed(args.whole_number), metavar="S,...",
-              help="lease terms to try [s] (default: {astraea.experiments.lease_term:TERMS})")  # fmt: skip
+              help="lease terms to try [s] (default: 60 to 3600)")  # fmt: skip
 @args.path("--overheads", "FILE", "JSON with the overheads of your job, as measure_overheads.py writes it")
 @args.parallel
 @args.cache
@@ -124,7 +123,7 @@ def lease_term(terms: list[int] | None, overheads: Path | None, cache: Path | No
     print(choice.reason)
 
 
-@app.command(cls=args.Command, short_help="rank every policy on your logs, with intervals")
+@app.command(short_help="rank every policy on your logs, with intervals")
 @args.logs
 @click.option("--nodes", type=args.whole_number, metavar="N",
               help="number of machines (default: as many as the jobs keep busy)")  # fmt: skip
@@ -173,7 +172,7 @@ def leaderboard(sources: tuple[str, ...], nodes: int | None, gpus_per_node: int,
         write_atomically(out, pd.concat(tables).to_csv(index=False, lineterminator="\n"))
 
 
-@app.group(cls=args.Group, invoke_without_command=True, no_args_is_help=False, short_help="show or clear kept results")
+@app.group(invoke_without_command=True, no_args_is_help=False, short_help="show or clear kept results")
 @click.pass_context
 def cache(context: click.Context) -> None:
     """Show where results are kept, their number and their size."""
@@ -184,7 +183,7 @@ def cache(context: click.Context) -> None:
         print(f"{CACHE}: {counted(results, 'result')}, {of_all / 1e6:,.1f} MB")
 
 
-@cache.command(cls=args.Command, short_help="remove all kept results")
+@cache.command(short_help="remove all kept results")
 def clear() -> None:
     """Remove all results that are kept; they are computed again when they are asked for."""
     from astraea.experiments.cache import CACHE, trim
@@ -192,7 +191,7 @@ def clear() -> None:
     print(f"{CACHE}: removed {counted(trim(CACHE, 0), 'result')}")
 
 
-@app.command(cls=args.Command, short_help="show statistics of a trace")
+@app.command(short_help="show statistics of a trace")
 @args.trace
 def describe(**reading: Any) -> None:
     """Report what was read from a trace, what was excluded and why, and its statistics."""
@@ -202,14 +201,14 @@ def describe(**reading: Any) -> None:
     print(describe_text(named_trace(**reading)), end="")
 
 
-@app.group(cls=args.Group, no_args_is_help=False, short_help="download real workloads")
+@app.group(no_args_is_help=False, short_help="download real workloads")
 def data() -> None:
     """Download workloads, or list what can be downloaded."""
 
 
-@data.command(cls=args.Command, short_help="download workloads")
+@data.command(short_help="download workloads")
 @click.argument("names", nargs=-1, metavar="[NAME]...", help="workloads (default: all small ones)")
-@args.path("--folder", "DIR", "folder to download to (default {astraea.traces.sources:RAW})")
+@args.path("--folder", "DIR", "folder to download to (default data/raw)")
 def fetch(names: tuple[str, ...], folder: Path | None) -> None:
     """Download workloads, check them and unpack them."""
     from astraea.traces.sources import RAW, SOURCES
@@ -221,7 +220,7 @@ def fetch(names: tuple[str, ...], folder: Path | None) -> None:
         print(download(name, folder or RAW))
 
 
-@data.command("list", cls=args.Command, short_help="list what can be downloaded")
+@data.command("list", short_help="list what can be downloaded")
 def list_() -> None:
     """List the workloads that can be downloaded."""
     from astraea.traces.sources import SOURCES
@@ -232,7 +231,7 @@ def list_() -> None:
         print(f"{name:<20} {source.title}{f' ({notes})' if notes else ''}")
 
 
-@app.command(cls=args.Command, short_help="list schedulers and their parameters")
+@app.command(short_help="list schedulers and their parameters")
 @click.option("--json", "for_program", is_flag=True, help="print JSON")
 def policies(for_program: bool) -> None:
     """List the schedulers, then their parameters, and the settings of a simulation."""
@@ -252,7 +251,7 @@ def policies(for_program: bool) -> None:
         for name, policy in all_policies().items()
     }
     # the docstring of `Settings` describes each setting
-    said = re.findall(r"^ *(\w+) : \w+\n(.+?)\.$", docstring(Settings), re.M | re.S)
+    said = re.findall(r"^ *(\w+) : \w+\n(.+?)\.$", Settings.__doc__ or "", re.M | re.S)
     meanings = {name: " ".join(meaning.split()) for name, meaning in said}
     settings = {f.name: {"default": f.default, "meaning": meanings[f.name]} for f in fields(Settings)}
     if for_program:

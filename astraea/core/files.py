@@ -36,7 +36,8 @@ def publishing(folder: str | Path) -> Iterator[Path]:
     """Provide a temporary folder to write into; it becomes `folder` on success and is removed on failure.
 
     If `folder` exists, each new file replaces its predecessor in one step, each subfolder in two, and all else stays.
-    `InputError` if it cannot be made or written, raised at the start where that is known by then.
+    `InputError` if it cannot be made or written, raised at the start where that is known by then. A failure of another
+    file names that file.
     """
     target = Path(folder)
     above = target if target.exists() else next(p for p in target.absolute().parents if p.exists())
@@ -45,7 +46,12 @@ def publishing(folder: str | Path) -> Iterator[Path]:
     work: Path | None = None
     try:
         work = Path(tempfile.mkdtemp(prefix=".astraea-", dir=above))
-        yield work
+        try:
+            yield work
+        except OSError as err:
+            if isinstance(err.filename, str) and work not in Path(err.filename).parents:
+                raise InputError(f"{err.filename}: {err.strerror}") from None
+            raise
         if target.exists():
             for file in sorted(work.iterdir()):
                 if (target / file.name).is_dir():

@@ -131,7 +131,7 @@ class GradientBoosting:
     def _features(self, jobs: pd.DataFrame) -> pd.DataFrame:
         """Return the inputs of the models for each job."""
         past = self._past
-        columns: dict[str, Any] = {c: past.number(jobs[c], c) for c in ("tenant", "user")}
+        columns: dict[str, Any] = {c: past.codes(jobs[c], c) for c in ("tenant", "user")}
         columns["demand"] = jobs["demand"].to_numpy(dtype=np.float64)
         if past.origin is not None:
             time = past.origin + pd.to_timedelta(jobs["submit_time"], unit="s")

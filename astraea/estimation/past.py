@@ -73,8 +73,8 @@ class Past:
         jobs["submit_time"] += self.start
         return jobs.assign(seen_from=self.start)
 
-    def number(self, names: pd.Series, column: str) -> FloatArray:
-        """Return the number of each tenant or user; NaN for unknown or rare ones."""
+    def codes(self, names: pd.Series, column: str) -> FloatArray:
+        """Return the code of each tenant or user; NaN for unknown or rare ones."""
         return np.asarray(names.map({n: float(i) for i, n in enumerate(self._names[column])}), np.float64)
 
     def look(self, jobs: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:

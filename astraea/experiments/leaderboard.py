@@ -16,13 +16,12 @@ from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.errors import InputError, PolicyError
-from astraea.core.metrics import SLACK, has_sharing_loss, tenant_windows
+from astraea.core.metrics import SLACK, has_sharing_loss, mean_interval, tenant_windows
 from astraea.core.result import Result
 from astraea.core.units import DAY
 from astraea.experiments.archive import Keep
 from astraea.experiments.cache import ChangedError, measured
 from astraea.experiments.grid import Grid, grid
-from astraea.plots.statistics import mean_interval
 from astraea.traces.trace import Trace
 
 MEASURES: Final = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from base64 import b64encode
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,8 +15,7 @@ from matplotlib.figure import Figure
 
 from astraea.core.checks import one_of
 from astraea.core.files import write_atomically
-from astraea.plots.lettering import lettered
-from astraea.plots.style import style
+from astraea.plots.theme import style
 
 DPI: Final = 200
 """Pixels per inch of a PNG."""
@@ -25,6 +25,9 @@ KNOWN: Final = ("pdf", "svg")
 
 VARIABLE: Final = "ASTRAEA_FORMATS"
 """Environment variable with forms, separated by commas; it reaches the kernels of notebooks."""
+
+FOLDER: Final = "ASTRAEA_FIGURES"
+"""Environment variable with the folder of figures, for a `save` that is given none."""
 
 UNDATED: Final[dict[str, dict[str, Any]]] = {
     "png": {"Software": None},
@@ -41,22 +44,42 @@ def further_forms() -> tuple[str, ...]:
 
 
 def save(
-    fig: Figure, id: str, trace: str, folder: str | Path, data: pd.DataFrame, *, is_shown: bool = True
+    fig: Figure, name: str, table: pd.DataFrame, folder: str | Path | None = None, forms: Sequence[str] = (), *,
+    is_shown: bool = True,
 ) -> None:  # fmt: skip
-    """Write `<id>_<trace>.png`, `.csv`, and the further forms that are wanted; the same figure gives the same bytes.
+    """Write ``<name>.png``, ``<name>.csv`` with the rows that are drawn, and further forms of the picture.
 
-    Its letters are `lettered`. In a notebook the picture is shown as it was written, if `is_shown`, and the figure
-    closed. `InputError` if the folder cannot be written.
+    The same figure gives the same bytes. In a notebook the picture is shown as it was written, and the figure closed.
+
+    Parameters
+    ----------
+    fig : Figure
+        The picture; that of a seaborn grid is its attribute ``figure``.
+    name : str
+        Name of the files without their endings.
+    table : DataFrame
+        Exactly the rows that are drawn, written by `save_table`.
+    folder : path, optional
+        By default that which the environment variable ``ASTRAEA_FIGURES`` names, or the working folder.
+    forms : sequence of str, optional
+        Forms beside PNG, of ``pdf`` and ``svg``, in addition to those of the environment variable ``ASTRAEA_FORMATS``.
+    is_shown : bool, optional
+        False if a notebook shall not show the picture.
+
+    Raises
+    ------
+    InputError
+        If a form is unknown, or the folder cannot be written.
     """
-    base = save_table(data, id, trace, folder).with_suffix("")
-    lettered(fig)
+    wanted = dict.fromkeys(("png", *further_forms(), *(one_of(form, KNOWN, "form") for form in forms)))
+    base = save_table(table, name, folder)
     written = {}
-    for kind in ("png", *further_forms()):
+    for kind in wanted:
         buffer = io.BytesIO()
         with style():
             fig.savefig(buffer, format=kind, dpi=DPI, metadata=UNDATED[kind])
         written[kind] = buffer.getvalue()
-        write_atomically(base.with_name(f"{base.name}.{kind}"), written[kind])
+        write_atomically(base.with_name(f"{name}.{kind}"), written[kind])
     if "inline" in plt.get_backend():  # which would draw it once more
         if is_shown:
             _display(fig, written["png"])
@@ -72,8 +95,8 @@ def _display(fig: Figure, png: bytes) -> None:
     display(picture, raw=True, metadata={"image/png": {"width": width, "height": height}})  # type: ignore[no-untyped-call]
 
 
-def save_table(data: pd.DataFrame, id: str, trace: str, folder: str | Path) -> Path:
-    """Write `<id>_<trace>.csv`, numbers with six significant digits; return its path."""
-    path = Path(folder) / f"{id}_{trace}.csv"
-    write_atomically(path, data.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+def save_table(table: pd.DataFrame, name: str, folder: str | Path | None = None) -> Path:
+    """Write ``<name>.csv``, numbers with six significant digits; return its path. `folder` is as in `save`."""
+    path = Path(os.environ.get(FOLDER, "") if folder is None else folder) / f"{name}.csv"
+    write_atomically(path, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
     return path

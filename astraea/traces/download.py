@@ -49,7 +49,7 @@ def fetch(name: str, folder: str | Path = RAW) -> Path:
                 print(f"{name}: {file.name} has no published checksum; only its format is checked", file=sys.stderr)
             path = _download(name, f"{source.host}/{file.path}", file, work)
             if source.keep:
-                unpack(path, work, source.keep)
+                extract(path, work, source.keep)
                 path.unlink()
         try:
             source.check(work)
@@ -83,7 +83,7 @@ def _download(name: str, url: str, file: File, folder: Path) -> Path:
     raise InputError(f"{name}: {problem}; nothing was stored")
 
 
-def unpack(archive: Path, folder: Path, keep: Sequence[str]) -> None:
+def extract(archive: Path, folder: Path, keep: Sequence[str]) -> None:
     """Extract the files with these names or patterns, and nothing unsafe, without the top folder of the archive."""
 
     def place(member: str) -> str:

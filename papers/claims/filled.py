@@ -20,7 +20,7 @@ from jinja2.runtime import Context
 
 from astraea.core.errors import InputError
 from astraea.core.units import HOUR
-from astraea.plots.style import look
+from astraea.plots import look
 from papers import ROOT
 from papers.claims.checks import counted
 from papers.claims.evaluate import evaluate, read_claims

@@ -8,9 +8,10 @@ from typing import Final
 import pandas as pd
 
 from astraea.core.errors import InputError
-from astraea.plots import charts
+from astraea.plots import look, style
 from astraea.plots.files import further_forms
-from astraea.plots.style import HEADLINE, look, style
+from papers import charts
+from papers.charts.axes import HEADLINE
 from papers.claims.evaluate import read_claims
 from papers.claims.filled import ALL
 from papers.ye2022.readings import PAPERS, PROGRAM

@@ -17,10 +17,11 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from astraea.core.errors import InputError
 from astraea.core.wording import listed
-from astraea.plots import charts
+from astraea.plots import LOOKS, style
 from astraea.plots.files import further_forms
-from astraea.plots.style import HEADLINE, LOOKS, REFERENCE, style
-from astraea.plots.wrapping import legend_width
+from papers import charts
+from papers.charts.axes import HEADLINE, REFERENCE
+from papers.charts.wrapping import legend_width
 from papers.claims.checks import SAME, STATEMENTS
 from papers.claims.evaluate import READINGS, published_values, read_claims
 from papers.gallery.captions import PAPERS, read

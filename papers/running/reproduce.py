@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from astraea.core.checks import one_of
-from astraea.plots.files import save_table
 from papers import ROOT
+from papers.charts.files import save_table
 from papers.claims.evaluate import evaluate
 from papers.judging import Verdict
 from papers.running import smallest_experiments

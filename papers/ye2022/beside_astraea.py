@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from astraea.core.units import HOUR
-from astraea.plots import charts
-from astraea.plots.style import footnote, named_line
+from papers import charts
+from papers.charts.axes import footnote, named_line
 from papers.ye2022.tables import relative_to
 
 FAR: Final = 2.0  # a change [parts of ASTRAEA's] from which on it is written at the edge
@@ -32,7 +32,7 @@ def against_astraea(table: pd.DataFrame, what: str) -> Figure:
     """
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=1.2 + 0.13 * table["scheduler"].nunique())
     ours = table[table["scheduler"] == "astraea"].set_index("seed")[list(MEASURES)]
-    names, means = charts.ordered(table["scheduler"]), ours.mean()
+    names, means = charts.order(table["scheduler"]), ours.mean()
     values = (f"{means.iloc[0] / HOUR:.2f} h", f"{means.iloc[1]:.2f}", *(f"{100 * x:.1f} %" for x in means.iloc[2:]))
     for k, (ax, (column, (word, is_share)), value) in enumerate(zip(axes, MEASURES.items(), values, strict=True)):
         base = table["seed"].map(ours[column])

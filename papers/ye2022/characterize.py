@@ -17,13 +17,13 @@ from astraea.core.metrics import tenant_windows
 from astraea.core.result import Result
 from astraea.core.units import DAY, HOUR
 from astraea.experiments.grid import Grid
-from astraea.plots import charts
-from astraea.plots.statistics import ecdf
-from astraea.plots.style import name_axis, name_ticks
 from astraea.traces.columns import STATES
 from astraea.traces.describe import DEMANDS, RUNNING_TIMES
 from astraea.traces.named import NODES
 from astraea.traces.trace import Trace
+from papers import charts
+from papers.charts.axes import name_axis, name_ticks
+from papers.charts.statistics import ecdf
 from papers.scales import seeds
 from papers.ye2022.evaluation import grid_of, load_workload, run_of
 
@@ -156,7 +156,7 @@ def states_picture(table: pd.DataFrame, published: Mapping[str, float], *, servi
     wide = table.pivot_table(index="demand", columns="state", values="share", aggfunc="sum", sort=False).fillna(0.0)
     bottom = np.zeros(len(wide))
     with charts.style():
-        for k, name in enumerate(charts.ordered(wide.columns)):
+        for k, name in enumerate(charts.order(wide.columns)):
             here = charts.look(name, k)
             ax.bar(range(len(wide)), wide[name], 0.75, bottom, label=here.label, color=here.color, hatch=here.hatch,
                    edgecolor="white", linewidth=0.5)  # fmt: skip

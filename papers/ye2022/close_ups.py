@@ -14,9 +14,10 @@ from astraea.core.arrays import FloatArray
 from astraea.core.result import Result
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.experiments.lease_term import recommended_term
-from astraea.plots import charts
-from astraea.plots.style import OTHERS, log_ticks, look, name_axis, style
+from astraea.plots import OTHERS, look, style
 from astraea.traces.trace import Trace
+from papers import charts
+from papers.charts.axes import log_ticks, name_axis
 from papers.layout import quick
 
 GREY: Final = "#999999"

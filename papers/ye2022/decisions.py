@@ -20,9 +20,10 @@ from astraea.cluster.policy import RESOLUTION
 from astraea.cluster.simulate import simulate
 from astraea.core.arrays import FloatArray
 from astraea.core.units import MINUTE
-from astraea.plots.style import OTHERS, WIDTH, name_axis, panels, style
+from astraea.plots import OTHERS, style
 from astraea.traces.trace import Trace
 from papers.areas import gantt
+from papers.charts.axes import WIDTH, name_axis, panels
 from papers.layout import quick
 from papers.ye2022.examples import NO_OVERHEADS, ROUND, SIX_GPUS
 

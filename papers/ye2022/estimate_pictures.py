@@ -11,11 +11,12 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import Formatter, MaxNLocator
 
+from astraea.core.metrics import mean_interval
 from astraea.core.units import DAY, HOUR, MINUTE
-from astraea.plots import charts
-from astraea.plots.dots import seed_dots
-from astraea.plots.statistics import mean_interval
-from astraea.plots.style import REFERENCE, look, name_axis, style
+from astraea.plots import look, style
+from papers import charts
+from papers.charts.axes import REFERENCE, name_axis
+from papers.charts.dots import seed_dots
 from papers.ye2022.estimates import ESTIMATING, costs, places
 from papers.ye2022.messages import several_seeds
 

@@ -21,10 +21,11 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
 from astraea.core.units import HOUR, MINUTE
-from astraea.plots.dots import PUBLISHED
-from astraea.plots.style import OTHERS, name_axis, named_line, panels, style, title
+from astraea.plots import OTHERS, style
 from astraea.traces.trace import Trace
 from papers.areas import gantt
+from papers.charts.axes import name_axis, named_line, panels, title
+from papers.charts.dots import PUBLISHED
 from papers.layout import quick
 
 ROUND: Final = 10 * MINUTE  # one scheduling round, and one lease [s] ([Ye2022] §4.1.2)

@@ -16,7 +16,7 @@ from astraea.core.metrics import SHARING_LOSS, SLACK, tenant_windows
 from astraea.core.result import Result
 from astraea.core.units import HOUR, MINUTE
 from astraea.core.wording import listed
-from astraea.plots.style import OTHERS, look
+from astraea.plots import OTHERS, look
 from papers.schedules import Pair, pairs, wrapped
 from papers.ye2022.falsifier import LEASE, MEASURES, SmallWorkload, measured, run, workload_of
 from papers.ye2022.readings import PAPERS

@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 
 from astraea.cluster.settings import Settings
+from astraea.core.metrics import mean_interval
 from astraea.core.result import Result
 from astraea.experiments.archive import Keep
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
-from astraea.plots.statistics import mean_interval
 from papers.scales import seeds
 from papers.ye2022.evaluation import INTERVAL, READ, Row, load_workload
 from papers.ye2022.readings import (

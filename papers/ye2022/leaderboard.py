@@ -1,4 +1,4 @@
-"""The leaderboard of a public workload: every policy of the package, from the papers, in rounds."""
+"""The leaderboard of a public workload: every policy of the package and AlloX under leases, in rounds."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from astraea.cluster.policies import all_policies
 from astraea.cluster.policy import Policy
 from astraea.experiments.grid import Grid
 from astraea.experiments.leaderboard import MEASURES, contest, standings
-from astraea.plots.style import footnote, legend, look, name_axis, named, panels, style, title
+from astraea.plots import look, style
+from papers.charts.axes import footnote, legend, name_axis, named, panels, title
 from papers.layout import few_ticks
 from papers.scales import seeds
 from papers.ye2022.evaluation import READ, workloads
 from papers.ye2022.ladder import FEWEST_WEEKS
-from papers.ye2022.readings import COMPARED, PAPERS
+from papers.ye2022.readings import COMPARED, PAPERS, policy_named
 
 ALL: Final[dict[str, Policy]] = {s.name: s.made for s in COMPARED[PAPERS]}
-"""The schedulers of the evaluation, then what else the package has, by name."""
+"""The schedulers of the evaluation, then the authors' program, AlloX under leases, and what else there is, by name."""
+ALL.update({name: policy_named(name) for name in ("astraea-released", "allox-under-leases")})
 ALL.update({name: policy for name, policy in all_policies().items() if name not in ALL})
 
 SEEDS: Final = {"small": 2, "paper": 5}

@@ -19,10 +19,11 @@ from astraea.core.units import HOUR
 from astraea.experiments.grid import Grid
 from astraea.experiments.lease_term import FIGURES, TOLERANCE, lease_means, recommended_term
 from astraea.experiments.run import Run
-from astraea.plots import charts
-from astraea.plots.style import log_ticks, name_axis, panels, style
+from astraea.plots import style
 from astraea.traces.named import named_trace
 from astraea.traces.trace import Trace
+from papers import charts
+from papers.charts.axes import log_ticks, name_axis, panels
 from papers.layout import quick
 from papers.ye2022.evaluation import INTERVAL, crowded_nodes, few_seeds, first_jobs, workloads
 from papers.ye2022.messages import IN

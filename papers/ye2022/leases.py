@@ -15,8 +15,9 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.core.units import MINUTE
-from astraea.plots.style import OTHERS, WIDTH, legend, name_axis, panels, style
+from astraea.plots import OTHERS, style
 from astraea.traces.trace import Trace
+from papers.charts.axes import WIDTH, legend, name_axis, panels
 from papers.ye2022.examples import ROUND
 
 VISIBLE: Final = Settings(interval=30, checkpoint_overhead=1 * MINUTE, restart_overhead=2 * MINUTE)

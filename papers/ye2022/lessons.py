@@ -12,12 +12,13 @@ from matplotlib.figure import Figure
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.core.wording import duration_text
 from astraea.estimation.estimates import HIGH, LOW, Estimates
-from astraea.plots import charts
-from astraea.plots.style import OTHERS, REFERENCE, look, name_axis, style
+from astraea.plots import OTHERS, look, style
 from astraea.traces.trace import Trace
 from astraea_ops.audit.recorded import waits
-from astraea_ops.measured.tables import Repetition
+from papers import charts
 from papers.areas import gpu_rows
+from papers.charts.axes import REFERENCE, name_axis
+from papers.live.tables import Repetition
 from papers.step_function import passed
 from papers.ye2022.accuracy import survival
 

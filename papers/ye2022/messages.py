@@ -8,7 +8,7 @@ from typing import Final
 import pandas as pd
 
 from astraea.core.wording import listed
-from astraea.plots.style import look
+from astraea.plots import look
 from papers.ye2022.readings import PAPERS, PROGRAM
 
 IN: Final = {PROGRAM: "in the authors' program", PAPERS: "from the papers"}

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from astraea.cluster.settings import Settings
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
-from astraea.plots import charts
-from astraea.plots.style import name_axis
+from papers import charts
+from papers.charts.axes import name_axis
 from papers.ye2022.evaluation import LEASE_TERMS, few_seeds, workloads
 from papers.ye2022.lease_term import over_terms, term_range
 from papers.ye2022.readings import ASTRAEA

@@ -16,10 +16,11 @@ from matplotlib.figure import Figure
 
 from astraea.cluster.cluster import Cluster
 from astraea.core.units import HOUR
-from astraea.plots import charts
-from astraea.plots.style import BEHIND, footnote, log_ticks, look, name_axis, named_line
+from astraea.plots import look
 from astraea.traces.describe import offered_load
 from astraea.traces.trace import Trace
+from papers import charts
+from papers.charts.axes import BEHIND, footnote, log_ticks, name_axis, named_line
 from papers.ye2022.beside_astraea import over_tiresias, with_loss
 from papers.ye2022.evaluation import first_jobs, jobs_shown
 from papers.ye2022.messages import leaders, same_seed, several_seeds, times_ahead
@@ -42,7 +43,7 @@ def _seven(table: pd.DataFrame) -> pd.DataFrame:
 def job_fairness(points: pd.DataFrame, losses: pd.DataFrame, published: Mapping[str, float]) -> Figure:
     """Draw Fig 10: distributions of rho_job (`ecdf`), and `sharing_loss` by seed and as published."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.5)
-    names = charts.ordered(losses["scheduler"])
+    names = charts.order(losses["scheduler"])
     for k, (reading, part) in enumerate(points.groupby("reading", sort=False)):
         above, below = axes[k], axes[k + 2]
         charts.cdf(_seven(part), "rho_job", by="scheduler", ax=above, reference=(0.95, ""))
@@ -64,7 +65,7 @@ def tenant_fairness(boxes: pd.DataFrame, shares: pd.DataFrame, published: Mappin
     `shares` are `TENANT_LEVELS` by reading, scheduler and seed; `published` are the paper's shares below 1.
     """
     means = shares.groupby(["reading", "scheduler"], sort=False)[list(TENANT_LEVELS)].mean()
-    names = charts.ordered(shares["scheduler"])
+    names = charts.order(shares["scheduler"])
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.5)
     for k, reading in enumerate(READINGS):
         _below_levels(means.loc[[reading]].droplevel(0), published, names, axes[k])
@@ -136,7 +137,7 @@ def _each_tenant(mine: pd.DataFrame, name: str, ax: Axes) -> None:
 def accounting(table: pd.DataFrame) -> Figure:
     """Draw jobs with sharing loss by scheduler, submitted in rounds and to the second: column `accounting`."""
     means = 100 * table.pivot_table(index="scheduler", columns="accounting", values="sharing_loss")
-    names = charts.ordered(means.index)
+    names = charts.order(means.index)
     fig, ax = charts.panels(width=5.2, height=2.6)
     for k, name in enumerate(names):
         here, (rounds, second) = look(name), means.loc[name, ["in rounds", "to the second"]]
@@ -173,7 +174,7 @@ def longest_waits(waits: pd.DataFrame) -> Figure:
 def slowdown(points: pd.DataFrame, averages: pd.DataFrame) -> Figure:
     """Draw Fig 12: jobs with more than each slowdown (`ecdf`), and the average by scheduler and seed."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.5)
-    names = charts.ordered(averages["scheduler"])
+    names = charts.order(averages["scheduler"])
     for k, (reading, part) in enumerate(points.groupby("reading", sort=False)):
         above, below = axes[k], axes[k + 2]
         charts.cdf(_seven(part), "slowdown", by="scheduler", ax=above, log=True, tail=True)
@@ -191,7 +192,7 @@ def slowdown(points: pd.DataFrame, averages: pd.DataFrame) -> Figure:
 def completion_times(table: pd.DataFrame) -> Figure:
     """Draw Fig 13: average JCT by scheduler and seed, and its change from ASTRAEA's on the same seed as text."""
     fig, axes = charts.panels(columns=2, width=3.5, height=3.0)
-    names, parts = charts.ordered(table["scheduler"]), table.groupby("reading", sort=False)
+    names, parts = charts.order(table["scheduler"]), table.groupby("reading", sort=False)
     paired = pd.concat([relative_to(part, "scheduler", "average_jct", "astraea") for _, part in parts])
     ratios = paired.groupby(["reading", "scheduler"])["relative"].transform("mean")
     near = paired.loc[ratios <= FAR, "average_jct"]

@@ -26,6 +26,7 @@ from astraea.cluster.settings import Settings
 from astraea.core.checks import one_of
 from astraea.core.units import DAY, HOUR
 from astraea.traces.trace import Trace
+from papers.ye2022.under_leases import allox_under_leases
 from papers.ye2022.with_rules import astraea_with_rules
 
 PROGRAM: Final = "the authors' program"
@@ -34,6 +35,9 @@ READINGS: Final = (PROGRAM, PAPERS)
 
 NO_COST: Final = Settings(checkpoint_overhead=0.0, restart_overhead=0.0)
 """Settings of the released simulator without its flaw."""
+
+OWN: Final = {policy.name: policy for policy in (astraea_with_rules, allox_under_leases)}
+"""Policies that only the evaluation has, by name."""
 
 FLAWED: Final = dataclasses.replace(NO_COST, list_removal_flaw=True)  # as in the released simulator
 
@@ -52,8 +56,8 @@ class Scheduler(NamedTuple):
 
 
 def policy_named(name: str) -> Policy:
-    """Return a policy of the package, or `astraea_with_rules`."""
-    return astraea_with_rules if name == astraea_with_rules.name else get_policy(name)
+    """Return a policy of the package, or one of `OWN`."""
+    return OWN[name] if name in OWN else get_policy(name)
 
 
 ASTRAEA: Final = Scheduler("astraea", "astraea")

@@ -12,10 +12,11 @@ from matplotlib.figure import Figure
 
 from astraea.core.result import Result
 from astraea.core.units import HOUR
-from astraea.plots import charts
-from astraea.plots.dots import BELOW, seed_dots
-from astraea.plots.style import OTHERS, REFERENCE, announce_cut, announce_log, footnote, log_ticks, look, style
+from astraea.plots import OTHERS, look, style
+from papers import charts
 from papers.areas import gantt
+from papers.charts.axes import REFERENCE, announce_cut, announce_log, footnote, log_ticks
+from papers.charts.dots import BELOW, seed_dots
 from papers.layout import few_ticks
 from papers.ye2022.beside_astraea import against_astraea
 from papers.ye2022.ladder import BEFORE, RUNGS

@@ -9,11 +9,10 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from astraea.core.metrics import SLACK, has_sharing_loss, hourly, sharing_loss, summary, tenant_windows
+from astraea.core.metrics import SLACK, has_sharing_loss, hourly, mean_interval, sharing_loss, summary, tenant_windows
 from astraea.core.result import Result
 from astraea.core.units import DAY
-from astraea.plots.statistics import mean_interval
-from astraea.plots.style import ordered
+from astraea.plots import order
 
 EFFICIENCY: Final = (
     "average_jct", "median_jct", "average_slowdown", "average_queueing_delay", "utilization", "overhead_share",
@@ -168,7 +167,7 @@ def each_reading(frame: pd.DataFrame, reduce: Callable[[pd.DataFrame], pd.DataFr
 def by_reading(frame: pd.DataFrame, table: Callable[[pd.DataFrame], pd.DataFrame]) -> pd.DataFrame:
     """Tables by scheduler, one of each reading, side by side; empty where a reading does not have a scheduler."""
     found = pd.concat({reading: table(part) for reading, part in frame.groupby("reading", sort=False)}, axis=1)
-    return found.loc[[name for name in ordered(frame["scheduler"]) if name in found.index]].astype(object).fillna("")
+    return found.loc[[name for name in order(frame["scheduler"]) if name in found.index]].astype(object).fillna("")
 
 
 def across(frame: pd.DataFrame, by: str, column: str, factor: float = 1.0) -> pd.DataFrame:

@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
-from astraea.plots import charts
-from astraea.plots.style import announce_cut, footnote, look, named_line, style
+from astraea.plots import look, style
+from papers import charts
 from papers.areas import heatmap
+from papers.charts.axes import announce_cut, footnote, named_line
 from papers.layout import few_ticks
 from papers.ye2022.beside_astraea import against_astraea
 from papers.ye2022.messages import several_seeds
@@ -23,7 +24,7 @@ FAR: Final = 2.2  # of over-claiming: a JCT over the honest one above which it i
 
 def tenant_days(days: pd.DataFrame) -> Figure:
     """Draw what each tenant got of what it was owed (`rho_tenant`) day by day, schedulers side by side."""
-    names = charts.ordered(days["scheduler"])
+    names = charts.order(days["scheduler"])
     fig, axes = charts.panels(columns=len(names), width=3.5, height=3.4)
     for ax, name in zip(axes, names, strict=True):
         heatmap(days[days["scheduler"] == name], "day", "tenant", "rho_tenant", ax)
@@ -78,7 +79,7 @@ def paid_share(weighed: pd.DataFrame) -> Figure:
     if not missing:
         panels["gained"] = "its GPU-time when it\nasks for its whole quota"
     fig, axes = charts.panels(columns=len(panels), width=7.0 / len(panels), height=2.7)
-    names = charts.ordered(weighed["scheduler"])
+    names = charts.order(weighed["scheduler"])
     for k, (ax, (column, text)) in enumerate(zip(axes, panels.items(), strict=True)):
         charts.by_scheduler(weighed, column, ax, names=names)
         named_line(ax, 1, "no change", (6, 1))
@@ -109,7 +110,7 @@ def burst(curves: pd.DataFrame) -> Figure:
     """
     memories = [s.name for s in MEMORIES]
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.2)
-    rows = (memories, ["astraea", *(n for n in charts.ordered(curves["scheduler"]) if n not in memories)])
+    rows = (memories, ["astraea", *(n for n in charts.order(curves["scheduler"]) if n not in memories)])
     columns = {"done": "Burst completed\n[% of its GPU-time]", "lacking": "Others' shortfall\n[% of the burst]"}
     for row, names in enumerate(rows):
         for k, (column, label) in enumerate(columns.items()):

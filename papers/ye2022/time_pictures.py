@@ -8,8 +8,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from astraea.core.units import HOUR
-from astraea.plots import charts
-from astraea.plots.style import OTHERS, footnote, look
+from astraea.plots import OTHERS, look
+from papers import charts
+from papers.charts.axes import footnote
 
 PAIR: Final = ("astraea", "yarn-cs")  # schedulers of `queue`: one cluster for all, and a quota for each tenant
 STEP: Final = 6 * HOUR  # over which it shows means
@@ -53,7 +54,7 @@ def overheads(table: pd.DataFrame) -> Figure:
     means = table.groupby("scheduler")[["average_jct", "average_queueing_delay", "overhead_share"]].mean()
     means["overhead"] = means["overhead_share"] * means["average_jct"]
     means["running"] = means["average_jct"] - means["average_queueing_delay"] - means["overhead"]
-    names = charts.ordered(means.index)
+    names = charts.order(means.index)
     fig, (left, right) = charts.panels(columns=2, width=3.5, height=2.6)
     before = pd.Series(0.0, index=means.index)
     for column, (text, color, hatch) in SPENT.items():

@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 
 from astraea.core.result import Result
 from astraea.core.units import DAY
-from astraea.plots import charts
-from astraea.plots.style import WIDTH, style
+from astraea.plots import style
 from astraea.traces.trace import Trace
+from papers import charts
+from papers.charts.axes import WIDTH
 from papers.ye2022.characterize import HIGH, LOW, Swap, tenant_utilization, widest_swap
 
 

@@ -11,7 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from astraea.core.errors import InputError
-from astraea.plots.style import panels
+from papers.charts.axes import panels
 from papers.frames import frames
 
 matplotlib.use("Agg")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib import pyplot as plt
 
-from astraea.plots import charts
-from astraea.plots.style import name_axis
+from papers import charts
+from papers.charts.axes import name_axis
 from papers.layout import few_ticks
 
 

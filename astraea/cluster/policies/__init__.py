@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from astraea.cluster.policies.allox import allox, allox_under_leases
+from astraea.cluster.policies.allox import allox
 from astraea.cluster.policies.astraea import astraea
 from astraea.cluster.policies.astraea_released import astraea_released
 from astraea.cluster.policies.decayed_usage import decayed_usage
@@ -26,8 +26,8 @@ from astraea.core.errors import InputError
 from astraea.core.plugins import added, refuse_missing
 
 _OWN: Final = (
-    astraea, astraea_released, hived, allox, allox_under_leases, tiresias_l, themis, gandiva_fair, yarn_cs, fifo,
-    finish_time_fairness, max_min, decayed_usage,
+    astraea, astraea_released, hived, allox, tiresias_l, themis, gandiva_fair, yarn_cs, fifo, finish_time_fairness,
+    max_min, decayed_usage,
 )  # fmt: skip
 
 _FILE: Final = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")

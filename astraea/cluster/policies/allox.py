@@ -12,15 +12,11 @@ test compares the sum of completion times with a solver's matching).
 Departures: the original's jobs run on one machine each. Here a gang costs its GPU-time, its slots are places of its
 size, and a gang that does not fit is skipped. Alpha prevents a tenant from starving, but small jobs that keep coming
 can overtake a large gang without end.
-
-`allox-under-leases` is an ablation, not a scheduler of the paper. Only it preempts: whenever leases end it makes the
-same choice again, also among jobs that ask for renewal, by their remaining need.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -73,16 +69,6 @@ def allox(s: View) -> None:
             j = shortest(s, tenants[: int(np.ceil(part * len(tenants) - 1e-9))])  # 0.1 × 30 is 3, despite floats
             part *= 2
         grant(s, j)
-
-
-allox_under_leases: Final = replace(
-    allox,
-    name="allox-under-leases",
-    parameters={**allox.parameters, "lease_term": 900.0},
-    help={**allox.help, "lease_term": "s, length of a lease"},
-    about="A preemptive AlloX, which chooses again whenever leases end (ours; not in any paper).",
-    paper="",
-)
 
 
 @inlined

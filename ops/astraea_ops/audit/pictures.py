@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 
 from astraea.core.wording import SECONDS, unit_for
-from astraea.plots import charts
+from astraea.plots import look, style
 
 WIDTH: Final = 5.4
 """Width of a picture [inch]: text is legible on a telephone and not too large on a screen."""
+
+GREY: Final = "#444444"
+"""Colour of a line that marks a value."""
 
 LONGEST: Final = 20
 """Most letters of a name that are shown."""
@@ -21,14 +25,17 @@ LONGEST: Final = 20
 
 def load(table: pd.DataFrame, gpus: int, origin: pd.Timestamp | None = None) -> Figure:
     """Plot GPUs held and waited for over time; `table` is from `scenarios.over_time`, `origin` the date of second 0."""
-    fig, axes = charts.panels(rows=2, width=WIDTH, height=1.5)
+    with style():
+        fig, axes = plt.subplots(2, figsize=(WIDTH, 3.0))
     unit = unit_for(float(table["time"].max()))
     at: Any = table["time"].to_numpy() / SECONDS[unit]
     if origin is not None:
         at = (origin + pd.to_timedelta(table["time"], unit="s")).to_numpy()
     axes[0].fill_between(at, table["held"], step="post", color="#0072B2", linewidth=0)
     axes[0].set(ylim=(0, 1.05 * gpus), ylabel="GPUs in use")
-    charts.mark_line(axes[0], gpus, f"{gpus:,}", vertical=False)
+    axes[0].axhline(gpus, color=GREY, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+    axes[0].annotate(f"{gpus:,}", (1, gpus), (3, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
+                     fontsize=7.5, color=GREY, va="center", annotation_clip=False)  # fmt: skip
     axes[0].tick_params(labelbottom=False)
     axes[1].fill_between(at, table["wanted"], step="post", color="#D55E00", linewidth=0)
     axes[1].set(ylim=(0, None), ylabel="GPUs waited for")
@@ -49,10 +56,11 @@ def fairness(table: pd.DataFrame, period: str) -> Figure:
     parts = table[table["period"] > 0]
     tenants = sorted(parts["tenant"].unique())
     wide = parts.set_index(["period", "tenant"])["rho"].unstack(0).reindex(tenants)  # noqa: PD010
-    fig, ax = charts.panels(width=WIDTH, height=max(1.8, 0.2 * len(tenants) + 1.2))
+    with style():
+        fig, ax = plt.subplots(figsize=(WIDTH, max(1.8, 0.2 * len(tenants) + 1.2)))
     shown = ax.imshow(np.log2(wide.clip(0.25, 4.0)), cmap="RdBu", vmin=-2, vmax=2, aspect="auto")
     ax.set_facecolor("#cccccc")
-    with charts.style():
+    with style():
         bar = fig.colorbar(shown, ax=ax, ticks=[-2, -1, 0, 1, 2], pad=0.01, location="top", aspect=40)
         bar.ax.set_xticklabels(["≤ 1/4", "1/2", "1", "2", "≥ 4"])
         bar.set_label("Got / owed")
@@ -69,11 +77,12 @@ def waits(table: pd.DataFrame, by: str, replay: str) -> Figure:
     classes, names = list(dict.fromkeys(table[by])), list(dict.fromkeys(table["scheduler"]))
     unit = unit_for(float(table["mean"].max()))
     length = SECONDS[unit]
-    fig, ax = charts.panels(width=WIDTH, height=max(1.6, 0.13 * len(classes) * len(names) + 1.0))
+    with style():
+        fig, ax = plt.subplots(figsize=(WIDTH, max(1.6, 0.13 * len(classes) * len(names) + 1.0)))
     for k, name in enumerate(names):
         part = table[table["scheduler"] == name].set_index(by).reindex(classes)
         y = np.arange(len(classes)) + (k - (len(names) - 1) / 2) * 0.8 / len(names)
-        here = charts.look(name, k)
+        here = look(name, k)
         color = "#222222" if k == 0 else here.color  # the first is the log itself
         label = f"{here.label}, replayed" if name == replay else here.label
         ax.hlines(y, part["low"] / length, part["high"] / length, color=color, linewidth=1)
@@ -83,7 +92,7 @@ def waits(table: pd.DataFrame, by: str, replay: str) -> Figure:
     ax.set_yticks(range(len(classes)), [_short(name) for name in classes])
     ax.set(ylim=(len(classes) - 0.5, -0.5), xlim=(0, None), xlabel=f"Average wait [{unit}]")
     ax.set_ylabel("Tenant" if by == "tenant" else "GPUs of the gang")
-    with charts.style():
+    with style():
         fig.legend(loc="outside upper center", ncols=3)
     return fig
 

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.units import HOUR
 from astraea.core.wording import SECONDS, counted, unit_for
-from astraea.plots import charts
+from astraea.plots import look, style
 from astraea.traces.trace import Trace
 from astraea_ops.audit import causes, pictures
 from astraea_ops.audit.audit import Audit
@@ -56,7 +56,7 @@ def section(title: str, *parts: Part) -> dict[str, Any]:
 def figure_of(fig: Figure, text: str) -> Part:
     """Return a picture as an SVG inside the page, with its description; the figure is closed."""
     buffer = io.BytesIO()
-    with charts.style():
+    with style():
         fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(fig)
     return {"text": text, "source": f"data:image/svg+xml;base64,{b64encode(buffer.getvalue()).decode()}"}
@@ -86,7 +86,7 @@ def cells_of(column: pd.Series[Any]) -> list[str]:
 
 def label_of(scheduler: str) -> str:
     """Return a scheduler's name without mathematics."""
-    return re.sub(r"\$_\{\\mathrm\{(\w+)\}\}\$", r" \1", charts.look(scheduler).label)
+    return re.sub(r"\$_\{\\mathrm\{(\w+)\}\}\$", r" \1", look(scheduler).label)
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from astraea_ops.site.site import Site
 
 
-@click.command("audit", cls=args.Command,
+@click.command("audit",
                short_help="show which jobs waited, why, and what other schedulers would do")  # fmt: skip
 @args.trace
 @args.path("--slurm-conf", "FILE", "slurm.conf, or the output of scontrol show config; may be repeated", multiple=True)
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--param", type=lambda text: args.parameter(text, False), multiple=True, metavar="NAME=VALUE",
               help="parameter of that scheduler; may be repeated")  # fmt: skip
 @click.option("--what-if", type=args.listed(str.strip), metavar="NAME,...",
-              help="other schedulers to compare (default: {astraea_ops.audit.audit:WHAT_IF})")  # fmt: skip
+              help="other schedulers to compare (default: astraea, gandiva-fair, tiresias-l)")  # fmt: skip
 @click.option("--anonymize", is_flag=True, help="replace tenants by letters, users and jobs by numbers")
 @args.path("--compare", "FILE", "audit.json of an earlier audit, to show what has changed")
 @click.option("--would-start", metavar="JOB",
@@ -128,7 +128,7 @@ def _with_shares(trace: Trace, site: Site, otherwise: str) -> tuple[Trace, str]:
     return trace.with_weights(known), "The shares are those of the accounts (--sacctmgr)."
 
 
-@click.command("wait", cls=args.Command, short_help="forecast when a job would start if it were submitted now")
+@click.command("wait", short_help="forecast when a job would start if it were submitted now")
 @click.argument("job", metavar="JOB")
 @args.path("--jobs", "FILE", "output of squeue --json --states=all; by default Slurm is asked")
 @args.path("--nodes", "FILE", "output of scontrol show nodes --json (on Slurm 22.05: sinfo --json)")

@@ -27,7 +27,7 @@ def _read(config: Path | None, context: click.Context | None = None) -> Config:
     return read_config(config)
 
 
-@click.group(cls=args.Group, invoke_without_command=True, no_args_is_help=False,
+@click.group(invoke_without_command=True, no_args_is_help=False,
              short_help="grant leases on a real Slurm, by any policy")  # fmt: skip
 @_config
 @click.option("--dry-run", is_flag=True, help="print what the next round would do, and why; change nothing")
@@ -48,7 +48,7 @@ def live(context: click.Context, config: Path | None, dry_run: bool) -> None:
         coordinator.serve(read)
 
 
-@live.command("check", cls=args.Command, short_help="check what Slurm lacks for the coordinator")
+@live.command("check", short_help="check what Slurm lacks for the coordinator")
 @_config
 def check_(config: Path | None) -> int:
     """Check that Slurm's settings, the partition and this user's rights are what the coordinator needs.
@@ -62,7 +62,7 @@ def check_(config: Path | None) -> int:
     return int(any(finding.state == MISSING for finding in found))
 
 
-@live.command("status", cls=args.Command, short_help="show who holds what, who waits and whose lease ends next")
+@live.command("status", short_help="show who holds what, who waits and whose lease ends next")
 @_config
 @click.option("--json", "for_program", is_flag=True, help="print JSON")
 @click.option("--prometheus", is_flag=True, help="print metrics for the textfile collector of Prometheus")
@@ -92,7 +92,7 @@ def status_(config: Path | None, for_program: bool, prometheus: bool) -> None:
             print()
 
 
-@live.command("explain", cls=args.Command, short_help="explain why a job waits and when it can expect a lease")
+@live.command("explain", short_help="explain why a job waits and when it can expect a lease")
 @click.argument("job", metavar="JOBID")
 @_config
 @click.option("--json", "for_program", is_flag=True, help="print JSON")

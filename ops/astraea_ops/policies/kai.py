@@ -42,7 +42,7 @@ from astraea.cluster.policy import (
 )
 from astraea.core.compilation import compiled, inlined
 from astraea.core.units import HOUR
-from astraea_ops.policies.kai_queues import NO_QUEUE, Queues, hold, next_leaf, set_fair_shares
+from astraea_ops.policies.kai_queues import NO_QUEUE, Queues, add_held, next_leaf, set_fair_shares
 from astraea_ops.policies.kai_reclaim import victims_for
 
 NOWHERE: Final = -1
@@ -206,9 +206,9 @@ def try_in_order(s: View, p: Parameters, q: Queues, action: int) -> bool:
         if enough:
             for k in victims:
                 revoke(s, k)
-                hold(q, q.allocated, s.job[k].tenant, -s.job[k].demand)
+                add_held(q, q.allocated, s.job[k].tenant, -s.job[k].demand)
             grant(s, j)
-            hold(q, q.allocated, t, s.job[j].demand)
+            add_held(q, q.allocated, t, s.job[j].demand)
         else:
             most[t] = s.job[j].demand - 1  # nor for a larger one
         head[t] = waiting(s, t, head[t] + 1, np.inf)

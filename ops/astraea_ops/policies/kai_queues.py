@@ -38,7 +38,7 @@ class Queues(NamedTuple):
 
 
 @inlined
-def hold(q: Queues, held: F, t: int, more: float) -> None:
+def add_held(q: Queues, held: F, t: int, more: float) -> None:
     """Add `more` to the amounts of the first resource that queue `t` and those above it hold, shape (Q, R)."""
     while t >= 0:
         held[t, 0] += more

@@ -18,8 +18,8 @@ from astraea.core.compilation import compiled, inlined
 from astraea_ops.policies.kai_queues import (
     NO_QUEUE,
     Queues,
+    add_held,
     allocatable,
-    hold,
     next_leaf,
     stays_within_deserved,
 )
@@ -162,7 +162,7 @@ def victims_for(s: View, p: Any, q: Queues, t: int, j: int, total: F) -> tuple[b
             found[n] = k
             n += 1
             spare += s.job[k].demand
-            hold(q, left, v, -s.job[k].demand)
+            add_held(q, left, v, -s.job[k].demand)
             if spare >= 0:
                 victims = needed(s, found[:n], spare)
                 held = np.zeros((len(victims), len(total)))

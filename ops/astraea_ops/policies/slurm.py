@@ -57,9 +57,9 @@ from astraea_ops.policies.slurm_backfill import (
     choose,
     expected_start,
     find_open,
-    hold,
     is_reserved,
     new_plan,
+    occupy,
     reserve,
     second,
     shape,
@@ -204,7 +204,7 @@ def start(s: View, p: Parameters, plan: Outlook, taken: F, j: int, nodes: I) -> 
     for k in range(len(nodes)):
         part = min(left - (len(nodes) - 1 - k), shape(s, j)[1])
         place_on(s, j, nodes[k], part)
-        hold(plan, j, nodes[k], part, end)
+        occupy(plan, j, nodes[k], part, end)
         left -= part
     add_to_caps(s, taken, j)
     k = int(s.association_memory[RUN, 0])

@@ -97,7 +97,7 @@ def new_plan(s: View, by_end: F, begin: float, end: float, reservations: int, of
 
 
 @inlined
-def hold(plan: Outlook, j: int, node: int, gpus: int, end: float) -> None:
+def occupy(plan: Outlook, j: int, node: int, gpus: int, end: float) -> None:
     """Start job `j` now with these GPUs of a node, which it is expected to keep until `end`."""
     plan.free[node] -= gpus
     k = plan.n[PARTS]

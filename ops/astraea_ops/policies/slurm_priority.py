@@ -132,15 +132,15 @@ def compute_usage(s: View, p: Parameters) -> None:
         rank(s)
     last = p.calc_offset + (kept[COMPUTED, 0] - 1) * p.calc_period
     while last + p.calc_period <= s.now:
-        charge(s, last, last + p.calc_period, rate, True)
+        add_usage(s, last, last + p.calc_period, rate, True)
         kept[USAGE] *= np.exp(-rate * p.calc_period)
-        charge(s, last, last + p.calc_period, rate, False)
+        add_usage(s, last, last + p.calc_period, rate, False)
         rank(s)
         kept[COMPUTED, 0] += 1
         last += p.calc_period
     if kept[RUN, 0] == s.n_running:
         return  # no job has ended since the last round
-    charge(s, last, np.inf, rate, True)
+    add_usage(s, last, np.inf, rate, True)
     n = 0
     for k in range(int(kept[RUN, 0])):
         if s.job[int(s.memory[BY_END, k])].status != DONE:
@@ -150,7 +150,7 @@ def compute_usage(s: View, p: Parameters) -> None:
 
 
 @inlined
-def charge(s: View, since: float, until: float, rate: float, ended: bool) -> None:
+def add_usage(s: View, since: float, until: float, rate: float, ended: bool) -> None:
     """Add the usage of jobs from `since` to `until`: of jobs that ended in that time, or of those that did not."""
     faded, usage = np.exp(-rate * (until - since)), s.association_memory[USAGE]
     for k in range(int(s.association_memory[RUN, 0])):

@@ -17,7 +17,7 @@ from astraea.traces.trace import Trace
 from astraea_ops.site.accounts import caps, tree
 from astraea_ops.site.jobs import Jobs
 from astraea_ops.site.places import places
-from astraea_ops.site.site import Site, number, together
+from astraea_ops.site.site import Site, number_in, together
 from astraea_ops.slurm.words import resources
 
 
@@ -45,7 +45,7 @@ def rules(site: Site, trace: Trace, cluster: Cluster) -> tuple[Rules, list[str]]
     if site.accounts.associations:
         changes |= tree(site, jobs, doubts)
     changes["charge"] = _charge(site, jobs)
-    changes["bonus"] = _bonus(site, jobs)
+    changes["bonus"] = _bonus(site, jobs, doubts)
     return plain._replace(**changes, **caps(site, jobs, doubts)), doubts
 
 
@@ -58,14 +58,17 @@ def _charge(site: Site, jobs: Jobs) -> FloatArray:
         parts = [weight * jobs.tres[name] for name, weight in partition.billing.items() if name in jobs.tres]
         most_or_sum = np.max if "MAX_TRES" in site.flags else np.sum
         charge = np.where(mine, most_or_sum([np.zeros(jobs.n), *parts], axis=0), charge)
-    factor = {name: number(fields.get("usagefactor") or "1") for name, fields in site.accounts.qos.items()}
+    factor = {name: number_in(fields.get("usagefactor") or "1") for name, fields in site.accounts.qos.items()}
     return charge * np.array([factor.get(name, 1.0) for name in jobs.text["qos"]])
 
 
-def _bonus(site: Site, jobs: Jobs) -> FloatArray:
+def _bonus(site: Site, jobs: Jobs, doubts: list[str]) -> FloatArray:
     """Return the constant part of each priority: job size, TRES, QOS and partition factors times their weights."""
     bonus, every = np.zeros(jobs.n), together(site.all_nodes)
-    if (weight := site.weight("jobsize")) and every:
+    weight = site.weight("jobsize")
+    if weight and every and not every.get("cpu"):
+        doubts.append("Priorities leave out the size of jobs, because the CPUs of the nodes are not known.")
+    elif weight and every:
         cpus = np.minimum(jobs.tres["cpu"], every["cpu"])
         small = site.setting("priorityfavorsmall").upper() in ("YES", "1", "TRUE")
         if "SMALL_RELATIVE_TO_TIME" in site.flags:
@@ -74,7 +77,7 @@ def _bonus(site: Site, jobs: Jobs) -> FloatArray:
             size = (jobs.tres["node"] / every["node"] + cpus / every["cpu"]) / 2
         bonus += weight * np.clip(1 - size if small else size, 0, 1)
     if weight := site.weight("qos"):
-        priority = {name: number(fields.get("priority") or "0") for name, fields in site.accounts.qos.items()}
+        priority = {name: number_in(fields.get("priority") or "0") for name, fields in site.accounts.qos.items()}
         most = 1.0 if "NO_NORMAL_QOS" in site.flags else max(priority.values(), default=0.0) or 1.0
         bonus += weight * np.array([priority.get(name, 0.0) / most for name in jobs.text["qos"]])
     if weight := site.weight("partition"):

@@ -92,15 +92,15 @@ class Site:
         return {found[k].name: found[k] for k in order}
 
     def _partition(self, name: str, fields: Fields) -> Partition:
-        names = self._hosts(fields.get("nodes", ""))
-        names = None if names is None else names | {node.name for node in self.gone}
-        mine = [node for node in self.all_nodes if names is None or node.name in names]
-        tier = number(fields.get("prioritytier") or fields.get("priority") or "1")
-        factor = number(fields.get("priorityjobfactor") or fields.get("priority") or "1")
+        listed = fields.get("nodes", "")
+        names = self._hosts(listed if hosts_of(listed) else "ALL") | {node.name for node in self.gone}
+        mine = [node for node in self.all_nodes if node.name in names]
+        tier = number_in(fields.get("prioritytier") or fields.get("priority") or "1")
+        factor = number_in(fields.get("priorityjobfactor") or fields.get("priority") or "1")
         qos = fields.get("qos", "")
         return Partition(
             name,
-            np.array([names is None or node.name in names for node in self.nodes], dtype=np.bool_),
+            np.array([node.name in names for node in self.nodes], dtype=np.bool_),
             together(mine),
             int(tier),
             factor,
@@ -108,20 +108,20 @@ class Site:
             resources(fields.get("tresbillingweights", ""), weights=True),
         )
 
-    def _hosts(self, text: str) -> set[str] | None:
-        """Return the nodes of a list that may name node sets; None for all, or if nothing is known."""
+    def _hosts(self, text: str, outer: tuple[str, ...] = ()) -> set[str]:
+        """Return the nodes of a list that may name node sets; a set inside itself, one of `outer`, adds nothing."""
         found: set[str] = set()
         for name in hosts_of(text):
             if name.upper() == "ALL":
-                return None
-            members = self.conf.sets.get(name)
-            if members is None:
+                found |= {node.name for node in self.all_nodes}
+            elif name not in self.conf.sets:
                 found.add(name)
-                continue
-            found |= self._hosts(members["nodes"]) or set() if members.get("nodes") else set()
-            wanted = set(filter(None, members.get("feature", "").split(",")))
-            found |= {node.name for node in self.all_nodes if wanted & node.features}
-        return found or None
+            elif name not in outer:
+                members = self.conf.sets[name]
+                found |= self._hosts(members.get("nodes", ""), (*outer, name))
+                wanted = set(filter(None, members.get("feature", "").split(",")))
+                found |= {node.name for node in self.all_nodes if wanted & node.features}
+        return found
 
     def setting(self, name: str, default: str = "") -> str:
         """Return a setting of ``slurm.conf`` by its name in lower case."""
@@ -131,7 +131,7 @@ class Site:
         """Return a ``PriorityWeight``; 0 if priorities are those of ``priority/basic``."""
         if "basic" in self.setting("prioritytype"):
             return 0.0
-        return number(self.setting(f"priorityweight{name}", "0"))
+        return number_in(self.setting(f"priorityweight{name}", "0"))
 
     @cached_property
     def flags(self) -> frozenset[str]:
@@ -169,9 +169,9 @@ class Site:
             "weight_age": self.weight("age"),
             "weight_jobsize": 0.0,  # included in the constant part
             "backfill": "none" if builtin else "easy" if get("bf_job_part_count_reserve") == "1" else "conservative",
-            "bf_resolution": number(get("bf_resolution", "60")),
-            "bf_window": 60 * number(get("bf_window", "1440")),
-            "bf_max_job_test": number(get("bf_max_job_test") or get("max_job_bf") or "500"),
+            "bf_resolution": number_in(get("bf_resolution", "60")),
+            "bf_window": 60 * number_in(get("bf_window", "1440")),
+            "bf_max_job_test": number_in(get("bf_max_job_test") or get("max_job_bf") or "500"),
             **self._pace,
         }
 
@@ -183,8 +183,8 @@ class Site:
         clock half a second later, because a log in whole seconds hides that of each wait for a pass.
         """
         given = self.scheduling.get
-        main = max(min(number(given("sched_interval", "60")), number(given("batch_sched_delay", "3"))), 0.5)
-        backfill = number(given("bf_interval", "30"))
+        main = max(min(number_in(given("sched_interval", "60")), number_in(given("batch_sched_delay", "3"))), 0.5)
+        backfill = number_in(given("bf_interval", "30"))
         found: dict[str, float | str] = {"interval": main + 0.5, "sched_interval": main, "bf_interval": backfill}
         versions = [self.setting("slurm_version"), *(node.get("version", "") for node in self.conf.nodes.values())]
         if known := [(int(v[1]), int(v[2])) for text in versions if (v := re.match(r"(\d+)\.(\d+)", text))]:
@@ -236,10 +236,10 @@ def _class(text: str) -> list[Node]:
 
 def _node(name: str, fields: Fields) -> Node:
     """Return a node from its fields in ``slurm.conf`` or ``scontrol show nodes``."""
-    per = [number(fields.get(key) or "1") for key in ("sockets", "corespersocket", "threadspercore")]
+    per = [number_in(fields.get(key) or "1") for key in ("sockets", "corespersocket", "threadspercore")]
     cpus = fields.get("cputot") or fields.get("cpus") or fields.get("procs")
-    tres = {"node": 1.0, "cpu": number(cpus) if cpus else per[0] * per[1] * per[2]}
-    tres["mem"] = number(fields.get("realmemory") or "0")
+    tres = {"node": 1.0, "cpu": number_in(cpus) if cpus else per[0] * per[1] * per[2]}
+    tres["mem"] = number_in(fields.get("realmemory") or "0")
     gres = re.sub(r"\([^)]*\)", "", fields.get("gres", ""))
     for kind, model, count in re.findall(r"(\w+)(?::([a-zA-Z_][\w.-]*))?(?::no_consume)?(?::(\d+))?(?:,|$)", gres):
         for key in (f"gres/{kind}", *([f"gres/{kind}:{model}"] if model else [])):
@@ -257,7 +257,7 @@ def together(nodes: Sequence[Node]) -> dict[str, float]:
     return found
 
 
-def number(text: str) -> float:
+def number_in(text: str) -> float:
     """Return the number at the start of a text; 0 if there is none."""
     found = re.match(r"\d+(\.\d+)?", text.strip())
     return float(found[0]) if found else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -228,6 +229,30 @@ def test_node_classes() -> None:
     assert [int(ours.allowed[kind].sum()) for kind in ours.kind] == [3, 2, 5]
     with pytest.raises(InputError, match=r"--node-class: expected NAME=NODES:GPUS\[:FEATURE,...\], got 'a100=2'"):
         read_site([], ["a100=2"])
+
+
+def test_nodes_without_cpus_leave_the_size_of_jobs_out(tmp_path: Path) -> None:
+    (tmp_path / "conf").write_text("PriorityType=priority/multifactor\nPriorityWeightJobSize=1000\n")
+    ours, doubts = found(read_site([tmp_path / "conf"], ["a100=4:8"]), trace_of({"gpus": 8.0}))
+    assert ours.bonus.tolist() == [0]
+    assert doubts == ["Priorities leave out the size of jobs, because the CPUs of the nodes are not known."]
+
+
+SETS = """NodeSet=every Nodes=ALL
+NodeSet=none Feature=gone
+NodeSet=itself Nodes=itself,b1
+NodeSet=one Nodes=other,a1 Feature=slow
+NodeSet=other Nodes=one
+"""
+
+
+@pytest.mark.parametrize(
+    ("listed", "nodes"),
+    [("every,a1", [0, 1, 2, 3]), ("none", []), ("itself", [2]), ("one", [0, 2, 3]), ("none,a2", [1]), ("", range(4))],
+)
+def test_node_sets(listed: str, nodes: Sequence[int], tmp_path: Path) -> None:
+    site = site_of(tmp_path, conf=f"{CONF}{SETS}PartitionName=p Nodes={listed}\n")
+    assert np.flatnonzero(site.partitions["p"].nodes).tolist() == list(nodes)
 
 
 def test_a_file_of_something_else(tmp_path: Path) -> None:

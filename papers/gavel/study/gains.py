@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from astraea.plots import charts
-from astraea.plots.charts import PUBLISHED
-from astraea.plots.dots import SEED
-from astraea.plots.style import BEHIND, look, name_axis, style
+from astraea.plots import look, style
+from papers import charts
+from papers.charts import PUBLISHED
+from papers.charts.axes import BEHIND, name_axis
+from papers.charts.dots import SEED
 from papers.gavel.study.tables import times_less
 
 

@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 
 from astraea.core.units import HOUR
 from astraea.core.wording import listed
-from astraea.plots import charts
-from astraea.plots.style import REFERENCE, log_ticks, look
+from astraea.plots import look
+from papers import charts
+from papers.charts.axes import REFERENCE, log_ticks
 
 MARKS: Final[dict[str, dict[str, Any]]] = {
     "cluster": {"marker": "x", "linestyle": "", "color": "#000000", "markersize": 7, "markeredgewidth": 2.2},
@@ -35,7 +36,7 @@ PANELS: Final = (
 def sources(summary: pd.DataFrame) -> Figure:
     """Draw four measures of each policy, a mark for each source; columns as of `verify_hardware`'s first table."""
     fig, axes = charts.panels(columns=2, rows=2, width=3.5, height=2.3)
-    names = charts.ordered(summary["policy"])
+    names = charts.order(summary["policy"])
     labels = [{"shockwave": "Shockwave"}.get(name, look(name).label) for name in names]
     for k, (ax, (column, text, unit)) in enumerate(zip(axes, PANELS, strict=True)):
         for place, (source, mark) in enumerate(MARKS.items()):

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from astraea.core.arrays import FloatArray
 from astraea.core.units import DAY, HOUR
-from astraea.plots import charts
-from astraea.plots.style import look, style
+from astraea.plots import look, style
+from papers import charts
 from papers.gavel.generators import continuous
 from papers.gavel.policies import get_policy
 from papers.gavel.problem import Problem

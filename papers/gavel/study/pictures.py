@@ -13,10 +13,11 @@ from matplotlib.ticker import PercentFormatter
 
 from astraea.core.units import HOUR
 from astraea.core.wording import listed
-from astraea.plots import charts
-from astraea.plots.charts import PUBLISHED
-from astraea.plots.style import BEHIND, look
+from astraea.plots import look
+from papers import charts
 from papers.areas import heatmap
+from papers.charts import PUBLISHED
+from papers.charts.axes import BEHIND
 from papers.gavel.study.gains import Factor, draw_ratios, gain, over_rate, room
 
 TYPES: Final = (("#004488", "o"), ("#BB5566", "s"), ("#DDAA33", "D"))
@@ -37,7 +38,7 @@ def over_load(
     """
     fig, axes = charts.panels(columns=3, width=2.6, height=3.3)
     over_rate(table, "average_jct", axes[0])
-    first, *others = charts.ordered(table["policy"])
+    first, *others = charts.order(table["policy"])
     ratios = [("average_jct", factor) for factor in factors or [Factor(first, other) for other in others]]
     draw_ratios(table, ratios + ([("average_ftf", fairness)] if fairness else []), axes[1])
     value = "finish_time_fairness" if "finish_time_fairness" in shares else "jct"

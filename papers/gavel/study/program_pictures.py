@@ -12,9 +12,10 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from astraea.plots import charts
-from astraea.plots.charts import PUBLISHED
-from astraea.plots.style import BEHIND, LOOKS, look, name_axis, style
+from astraea.plots import LOOKS, look, style
+from papers import charts
+from papers.charts import PUBLISHED
+from papers.charts.axes import BEHIND, name_axis
 from papers.gavel.study.gains import room
 from papers.gavel.study.pictures import TYPES, one_seed
 from papers.gavel.study.policies import WEIGHTS_OF_FOUR

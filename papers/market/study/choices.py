@@ -14,9 +14,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from astraea.core.arrays import FloatArray
-from astraea.plots import charts
-from astraea.plots.charts import PUBLISHED
-from astraea.plots.style import REFERENCE, look, mark_line
+from astraea.plots import look
+from papers import charts
+from papers.charts import PUBLISHED
+from papers.charts.axes import REFERENCE, mark_line
 from papers.market.metrics import revenue_fairness, total_revenue, utilization
 from papers.market.model import Market, MarketPlan
 from papers.market.policies.astraea.batches import astraea_market

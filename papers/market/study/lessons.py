@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from astraea.plots import charts
-from astraea.plots.style import look, style
+from astraea.plots import look, style
+from papers import charts
 from papers.market.model import MarketPlan
 from papers.market.study.choices import PRICES, TRIED_ROUNDS, Choice
 from papers.market.study.pictures import OURS, factor_text

@@ -12,8 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from astraea.plots import charts
-from astraea.plots.style import BEHIND, REFERENCE, log_ticks, look, ordered, style
+from astraea.plots import look, order, style
+from papers import charts
+from papers.charts.axes import BEHIND, REFERENCE, log_ticks
 from papers.market.workload import HERE, READINGS, SECTION
 
 OURS: Final = "astraea-market"
@@ -58,7 +59,7 @@ def relative_revenue(frame: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) 
     places = [*map(str, sorted(frame["value"].unique())), "all"]
     wide = shown.pivot_table(index=["value", "trial"], columns="scheduler", values="revenue").reindex(places, level=0)
     sums = wide.groupby("value").sum()
-    names = [name for name in ordered(wide.columns) if name != OURS]
+    names = [name for name in order(wide.columns) if name != OURS]
     with style():
         for k, name in enumerate(names):
             here, shift = look(name), 0.64 / len(names) * (k - (len(names) - 1) / 2)
@@ -101,7 +102,7 @@ def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) 
             paper = published[varied] if utility == "linear" else {}
             relative_revenue(part, ax, paper)
             total = part.groupby("scheduler")["revenue"].sum()
-            names = [name for name in ordered(total.index) if name != OURS and total[name] > 0]
+            names = [name for name in order(total.index) if name != OURS and total[name] > 0]
             ratios = [f"{look(name).label} {total[OURS] / total[name]:.2f}" for name in names]
             printed = [f"(paper {', '.join(f'{paper[name]:g}' for name in names)})"] if paper else []
             said = "\n".join(["all: " + ", ".join(ratios[:2]), *ratios[2:], *printed])
@@ -118,7 +119,7 @@ def revenues(table: pd.DataFrame, published: Mapping[str, Mapping[str, float]]) 
         ax.set_xlabel(varied.capitalize())
         charts.title(ax, f"({'abcdef'[k]}) {utility} utility, {reading}", said)
     earned = table[table["reading"] == HERE].groupby("scheduler")["revenue"].sum()
-    below = [look(name).label for name in ordered(earned.index) if earned[name] > earned[OURS]]
+    below = [look(name).label for name in order(earned.index) if earned[name] > earned[OURS]]
     said = f"{' and '.join(below)} earn more than Astraea" if below else "Astraea earns more than every rival"
     return charts.legend(fig, headline=f"In total, {said}, in the reading “{HERE}”")
 
@@ -161,7 +162,7 @@ def fairness(table: pd.DataFrame) -> Figure:
     table = table[table["reading"] == HERE]
     _variances(table, axes[0])
     shown = table.dropna(subset="alpha").assign(trial=table["trial"].map("trial {}".format))
-    names, low, high = ordered(shown["scheduler"]), -2.0, 6.0
+    names, low, high = order(shown["scheduler"]), -2.0, 6.0
     with style():
         for k, name in enumerate(names):
             here, alphas = look(name), shown.loc[shown["scheduler"] == name, "alpha"]

@@ -11,10 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from astraea.core.units import DAY
-from astraea.plots import charts
-from astraea.plots.charts import PUBLISHED
-from astraea.plots.dots import SEED, SINGLE
-from astraea.plots.style import log_ticks, look, ordered, style
+from astraea.plots import look, order, style
+from papers import charts
+from papers.charts import PUBLISHED
+from papers.charts.axes import log_ticks
+from papers.charts.dots import SEED, SINGLE
 from papers.market.model import SLOT, MarketPlan
 from papers.market.study import falsifier
 from papers.market.study.pictures import OURS
@@ -44,7 +45,7 @@ def makespans(used: pd.DataFrame, ax: Axes, paper: Mapping[str, float]) -> None:
     `paper` is scheduler -> Astraea's makespan over its, as published: diamonds in Astraea's row, in its colour.
     """
     last = used[used["utilization"] > 0].groupby(["scheduler", "trial"], as_index=False)["hour"].max()
-    rows, means = ordered(last["scheduler"]), last.groupby("scheduler")["hour"].mean()
+    rows, means = order(last["scheduler"]), last.groupby("scheduler")["hour"].mean()
     with style():
         ax.set_xscale("log")
         for k, name in enumerate(rows):
@@ -75,7 +76,7 @@ def utilization(used: pd.DataFrame, paper: Mapping[str, float]) -> Figure:
     last = int(used.loc[(used["reading"] == HERE) & (used["scheduler"] != "batch-sche"), "hour"].max())
     for ax, below, reading, letter, after in zip(axes, axes[2:], READINGS, "ab", "cd", strict=False):
         part = used[used["reading"] == reading]
-        for scheduler in ordered(part["scheduler"]):
+        for scheduler in order(part["scheduler"]):
             here = look(scheduler)
             mine = part[(part["scheduler"] == scheduler) & (part["hour"] <= last)]
             wide = 100 * mine.pivot_table(index="hour", columns="trial", values="utilization")

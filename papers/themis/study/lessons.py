@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.random import number_of_bidders
-from astraea.plots import charts
-from astraea.plots.style import style
+from astraea.plots import style
+from papers import charts
 from papers.layout import quick
 from papers.themis.apps import DEFAULT_TUNER, App
 from papers.themis.arbiter import worst_first

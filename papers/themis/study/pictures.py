@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from astraea.core.metrics import SHARING_LOSS
 from astraea.core.wording import listed
-from astraea.plots import charts
-from astraea.plots.style import LOOKS, look, style
+from astraea.plots import LOOKS, look, style
+from papers import charts
 from papers.schedules import Pair, pairs
 from papers.themis.apps import MODELS, App
 from papers.themis.metrics import LATE
@@ -119,7 +119,7 @@ def comparison(apps: pd.DataFrame, summary: pd.DataFrame, bound: float) -> Figur
     charts.name_values(axes[0], [m for m in (0.3, 0.5, 1, 2, 5, 10) if low < m < high])
     axes[0].set_ylabel("Apps [%]")
     charts.title(axes[0], "(a) all apps")
-    names = charts.ordered(summary["scheduler"])
+    names = charts.order(summary["scheduler"])
     for ax, (measure, text), letter in zip(axes[1:], MEASURES.items(), "bcdef", strict=True):
         paper = {SUBJECT: bound} if measure == "max_rho" else None
         charts.by_scheduler(summary, measure, ax, names=names, published=paper, log=measure == "max_rho")

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from astraea.audit.audit import WHAT_IF
 from places import ROOT
 from processes import ASTRAEA, started, wait_until
 from tiny_trace import TINY, command
@@ -27,10 +28,14 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.metrics import summary, tenant_windows
 from astraea.core.result import JOB_COLUMNS
+from astraea.estimation.estimates import ESTIMATORS
 from astraea.experiments.cache import read_entry
+from astraea.experiments.lease_term import TERMS
 from astraea.traces import named
-from astraea.traces.readers import read_trace
-from astraea.traces.sources import SOURCES
+from astraea.traces.named import FETCHED, NODES
+from astraea.traces.readers import FORMATS, TIME_UNITS, read_trace, slurm_files, swf, tiresias_csv
+from astraea.traces.sources import RAW, SOURCES
+from astraea.traces.synthetic import SYNTHETIC
 from astraea.traces.trace import Trace
 
 JOBS = """\
@@ -249,6 +254,20 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     for argv in ([], *([name] for name in app.commands), ["data", "fetch"], ["data", "list"]):
         assert main([*argv, "--help"]) == 0
         assert "Usage: astraea" in capsys.readouterr().out
+
+
+def test_help_names_what_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    formats = [*FORMATS, *TIME_UNITS, *slurm_files.TENANTS, *swf.TENANTS, *tiresias_csv.NAMES]
+    named = {
+        ("simulate",): [*SYNTHETIC, *FETCHED, *formats, *NODES, *ESTIMATORS],
+        ("audit",): [*SYNTHETIC, *FETCHED, *formats, *WHAT_IF],
+        ("lease-term",): [f"{TERMS[0]} to {TERMS[-1]}"],
+        ("data", "fetch"): [str(RAW)],
+    }
+    for argv, words in named.items():
+        assert main([*argv, "--help"]) == 0
+        shown = " ".join(capsys.readouterr().out.split()).replace("- ", "-")  # a name may be broken at its hyphen
+        assert [word for word in words if word not in shown] == []
 
 
 def all_are_ready(process: subprocess.Popen[str], cache: Path) -> bool:

@@ -1,4 +1,4 @@
-"""The program as a process: what it imports, without docstrings, and a reader that leaves."""
+"""The program as a process: what it imports, and a reader that leaves."""
 
 from __future__ import annotations
 
@@ -9,12 +9,6 @@ import sys
 import pytest
 from places import ROOT
 from processes import ASTRAEA, run, started
-
-SHOW = """
-from astraea.cli.main import main
-for line in ("--help", "policies", "policies --json", "simulate --help", "live --help", "data --help"):
-    main(line.split())
-"""
 
 
 @pytest.mark.parametrize(
@@ -29,15 +23,6 @@ def test_a_command_imports_no_more_than_it_needs(argv: list[str], heavy: tuple[s
     loaded = run(sys.executable, "-c", code, cwd=ROOT).stdout.split("\n")
     assert "astraea.cli.main" in loaded
     assert [name for name in heavy if name in loaded] == []
-
-
-@pytest.mark.exhaustive
-def test_help_and_policies_are_the_same_without_docstrings() -> None:
-    """Python drops docstrings and assertions under ``-OO``."""
-    bare, whole = (run(sys.executable, *options, "-c", SHOW) for options in (["-OO"], []))
-    assert "s, length of a lease" in bare.stdout
-    assert "Download workloads, or list what can be downloaded." in bare.stdout
-    assert (bare.stdout, bare.stderr) == (whole.stdout, "")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes close quietly only on POSIX systems")

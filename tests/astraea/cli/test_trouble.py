@@ -47,6 +47,9 @@ OUT = [*RUN, "--out", "out"]
 RELEASED = [*RUN, "--policy", "astraea-released"]
 
 BAD: dict[str, tuple[list[str], list[str]]] = {
+    "an over-long name": (
+        ["simulate", "x" * 300, *NODES, "--policy", "observed", "--out", "out"], ["xxx: File name too long"],
+    ),
     "no command": ([], ["Missing command"]),
     "unknown command": (["simulat"], ["No such command 'simulat'"]),
     "bad row": (

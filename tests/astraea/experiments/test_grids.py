@@ -24,8 +24,8 @@ from astraea.experiments.cache import TOGETHER, fill, stages, together
 from astraea.experiments.grid import Grid, run_grid
 from astraea.experiments.lease_term import recommended_term, select_lease_term
 from astraea.experiments.run import Call, Run
-from astraea.plots.statistics import ecdf
 from astraea.traces.trace import Trace
+from papers.charts.statistics import ecdf
 from papers.gavel.throughputs.table import Throughputs
 from papers.ye2022.generator import drawn
 

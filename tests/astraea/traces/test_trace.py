@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
 from astraea.core.errors import InputError
-from astraea.core.files import write_atomically
+from astraea.core.files import publishing, write_atomically
 from astraea.traces.describe import (
     DEMANDS,
     describe,
@@ -210,6 +210,8 @@ def test_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(InputError, match="cannot be written"):
         write_atomically(path / "below a file.csv", "text")
     assert path.read_text() == "before"
+    with pytest.raises(InputError, match="xxx: File name too long"), publishing(tmp_path / "out"):
+        Path("x" * 300).exists()
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
 
 

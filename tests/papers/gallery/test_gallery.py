@@ -18,8 +18,8 @@ from PIL import Image
 from places import ROOT
 
 from astraea.plots.files import DPI
-from astraea.plots.style import panels
 from papers import notebooks
+from papers.charts.axes import panels
 from papers.claims.evaluate import MARKS, WORDS, evaluate, read_claims
 from papers.gallery import headline
 from papers.gallery.captions import ENTRIES, EVERY, FURTHER, TRACES

@@ -10,13 +10,13 @@ from typing import Any
 
 import nbformat
 import pytest
+from astraea.experiments.parallel import computing
 from listed_jobs import listed
 from places import ROOT
 from trace_samples import write_csv
 
 from astraea.core import source
 from astraea.core.errors import InputError
-from astraea.experiments.parallel import computing
 from astraea.plots.files import VARIABLE
 from papers.notebook_cells import code_of, read
 from papers.running import figures, notebooks
@@ -175,7 +175,7 @@ def test_what_decides_the_outputs_of_a_notebook(tmp_path: Path, monkeypatch: pyt
     assert digest(cell) == before
     assert digest(f"{cell}  # a comment, which a reader of the executed notebook sees") != before
     looks = {path.name for path in code_of(read(tmp_path / "a.ipynb")).files}
-    assert {"style.py", "looks.toml", "astraea.mplstyle"} <= looks
+    assert {"theme.py", "looks.toml", "astraea.mplstyle"} <= looks
     assert not {"figures.py", "main.py", "ye2022.toml"} & looks
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "found.csv").write_text("x\n1\n")

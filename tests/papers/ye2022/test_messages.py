@@ -11,7 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from places import ROOT
 
-from astraea.plots import charts
+from papers import charts
 from papers.gavel.study.pictures import averages
 from papers.market.study.pictures import fairness
 from papers.themis.study.pictures import lies

@@ -9,9 +9,9 @@ import pytest
 from matplotlib import pyplot as plt
 
 from astraea.cluster.cluster import Cluster
-from astraea.plots.style import look
-from astraea.plots.wrapping import even_lines
+from astraea.plots import look
 from astraea.traces.trace import Trace
+from papers.charts.wrapping import even_lines
 from papers.ye2022 import pictures, tenant_pictures
 from papers.ye2022.lease_term import UNCHANGED, sensitivity
 from papers.ye2022.readings import READINGS

@@ -12,9 +12,9 @@ from listed_jobs import listed
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
-from astraea.plots import charts
 from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
+from papers import charts
 from papers.ye2022.evaluation import load_workload, main_grid
 from papers.ye2022.readings import FLAWED, NO_COST
 from papers.ye2022.released import (

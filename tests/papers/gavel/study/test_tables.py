@@ -11,8 +11,8 @@ from gavel_moments import offered
 
 from astraea.core.result import Result
 from astraea.experiments.grid import Grid
-from astraea.plots import charts
-from astraea.plots.style import LOOKS
+from astraea.plots import LOOKS
+from papers import charts
 from papers.gavel.policies import POLICIES
 from papers.gavel.study import pictures, policies, runs, tables
 from papers.gavel.study.gains import Factor, draw_ratios

@@ -12,7 +12,7 @@ import pytest
 
 from astraea.experiments import keys
 from astraea.experiments.cache import fill
-from astraea.plots import charts
+from papers import charts
 from papers.market.constraints import violations
 from papers.market.metrics import revenue_fairness, total_revenue
 from papers.market.model import SLOT

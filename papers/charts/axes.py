@@ -1,22 +1,16 @@
-"""The look of every figure and the words at its axes: one order and palette of schedulers, one unit per quantity.
-
-Colours are Okabe and Ito's colour-blind safe set; line styles, markers and hatches tell the schedulers apart in grey
-print. A variant of a scheduler has its hue and is dashed.
-"""
+"""Panels, legends and the words at axes: one name and one unit for each quantity."""
 
 from __future__ import annotations
 
 import math
 import textwrap
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib import rc_params_from_file
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
@@ -24,31 +18,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.core.wording import SECONDS, duration_text, unit_for
-from astraea.plots.wrapping import even_lines, legend_width
-
-
-class Look(NamedTuple):
-    """Colour, line and filling of one curve or bar; `label` is its name in the papers."""
-
-    label: str
-    color: str
-    line: Any = "-"
-    width: float = 1.5
-    hatch: str = ""
-    marker: str = "o"
-    face: str = ""  # of the mark, if it is not the colour
-
-
-def _listed(name: str) -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
-
-
-def _look(line: Any = "-", **entry: Any) -> Look:
-    return Look(**entry, line=line if isinstance(line, str) else (0, tuple(line)))  # lengths of dashes and gaps
-
-
-LOOKS: Final = {name: _look(**entry) for name, entry in _listed("looks.toml").items()}
-"""Looks by name, in the order in which every figure and table shows them."""
+from astraea.plots import LOOKS, look, style
+from papers.charts.wrapping import even_lines, legend_width
 
 REFERENCE: Final[dict[str, Any]] = {"color": "#444444", "linewidth": 0.8, "linestyle": (0, (2, 2)), "zorder": 1}
 """Style of a line that marks a value."""
@@ -56,20 +27,11 @@ REFERENCE: Final[dict[str, Any]] = {"color": "#444444", "linewidth": 0.8, "lines
 BEHIND: Final[dict[str, Any]] = {"facecolor": "white", "edgecolor": "none", "pad": 1}
 """White behind a text that lies on lines."""
 
-_SHEET: Final = Path(__file__).with_name("astraea.mplstyle")
-SETTINGS: Final[dict[str, Any]] = {
-    str(name): value for name, value in rc_params_from_file(_SHEET, use_default_template=False).items()
-}
-"""matplotlib's settings for every figure, `rcParams`."""
-
 HEADLINE: Final[dict[str, Any]] = {"size": 10.5, "weight": "bold"}
 """Font of a picture's title."""
 
-OTHERS: Final = ("#004488", "#BB5566", "#DDAA33", "#6699CC", "#666666", "#EE99AA", "#997700", "#222222")
-LINES: Final = ("-", "--", "-.", ":", (0, (3, 1, 1, 1, 1, 1)), (0, (5, 1)), (0, (1, 3)), (0, (8, 2)))
-"""Colours and lines of what is not among `LOOKS`, by its position; no scheduler has them."""
-
-WORDS: Final[dict[str, tuple[str, str]]] = {name: (word, unit) for name, (word, unit) in _listed("words.toml").items()}
+_LISTED: Final = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+WORDS: Final[dict[str, tuple[str, str]]] = {name: (word, unit) for name, (word, unit) in _LISTED.items()}
 """Column of a table -> its name in a figure, and its unit. `share` is a number in [0, 1], shown in percent; `s` is a
 time in s, shown in the unit that suits it; `h` is a time in s that is always shown in hours."""
 
@@ -77,31 +39,6 @@ WIDTH: Final = 7.0
 """Width of a page's text [inch]; no picture is wider, so that its letters keep their size in print."""
 
 _MARKS: Final = (1, 10, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY)  # of a logarithmic time axis [s]
-
-
-def ordered(names: Iterable[Any]) -> list[Any]:
-    """Return distinct names: the known ones in the order of `LOOKS`, then the others as they come."""
-    seen = list(dict.fromkeys(names))
-    return [n for n in LOOKS if n in seen] + [n for n in seen if n not in LOOKS]
-
-
-def look(name: Any, position: int = 0, bold: str = "") -> Look:
-    """Return the look of a scheduler or state; what is not known gets the colour of its position.
-
-    With `bold`, the one that a picture is about, its line is wide and solid, and all others are thin.
-    """
-    k = position % len(OTHERS)
-    here = LOOKS.get(name, Look(str(name), OTHERS[k], LINES[k], 1.6, "", "osv^DPXd"[k]))
-    if not bold:
-        return here
-    return here._replace(line="-", width=2.8) if name == bold else here._replace(width=min(here.width, 1.5))
-
-
-@contextmanager
-def style() -> Iterator[None]:
-    """Apply every figure's settings within a `with` block."""
-    with plt.style.context(["default", SETTINGS]):
-        yield
 
 
 def panels(columns: int = 1, rows: int = 1, width: float = 3.6, height: float = 2.6) -> tuple[Figure, Any]:

@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from astraea.plots import charts
-from astraea.plots.style import LOOKS, WORDS
+from astraea.plots import LOOKS
+from papers import charts
 from papers.areas import heatmap
+from papers.charts.axes import WORDS
 from papers.ye2022.readings import COMPARED, PAPERS
 
 matplotlib.use("Agg")

@@ -13,8 +13,8 @@ from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
-from astraea_ops.measured import compared, tables
-from astraea_ops.measured.tables import Delays, Repetition
+from papers.live import compared, tables
+from papers.live.tables import Delays, Repetition
 
 COLUMNS = ["job", "tenant", "gpus", "service", "submit", "run", "granted", "renewals", "outcome", "over",
            "slurm_start", "slurm_end", "node", "start", "save", "saved", "stop"]  # fmt: skip

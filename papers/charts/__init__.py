@@ -1,6 +1,6 @@
 """One function per kind of chart, from a tidy table to Axes, and `save` for the picture with its table.
 
-`ecdf` and `mean_interval` reduce many jobs to the few numbers that are drawn.
+`ecdf` reduces many jobs to the few numbers that are drawn.
 """
 
 from __future__ import annotations
@@ -12,31 +12,28 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from astraea.plots.dots import ENOUGH, PUBLISHED, by_scheduler, dodged, name_rows, seed_dots, seed_means, write_in_row
-from astraea.plots.files import save, save_table
-from astraea.plots.statistics import ecdf, mean_interval
-from astraea.plots.style import (
-    Look,
+from astraea.plots import Look, look, order, style
+from papers.charts.axes import (
     announce_log,
     footnote,
     legend,
-    look,
     mark_line,
     name_axis,
     name_ticks,
     name_values,
     named_line,
-    ordered,
     panels,
-    style,
     title,
     titles,
 )
+from papers.charts.dots import ENOUGH, PUBLISHED, by_scheduler, dodged, name_rows, seed_dots, seed_means, write_in_row
+from papers.charts.files import save, save_table
+from papers.charts.statistics import ecdf
 
 __all__ = [
-    "PUBLISHED", "by_scheduler", "cdf", "dodged", "ecdf", "footnote", "legend", "lines",
-    "look", "mark_line", "mean_interval", "name_rows", "name_values", "named_line", "ordered", "panels", "save",
-    "save_table", "seed_dots", "style", "timeseries", "title", "titles", "write_in_row",
+    "PUBLISHED", "by_scheduler", "cdf", "dodged", "ecdf", "footnote", "legend", "lines", "look", "mark_line",
+    "name_rows", "name_values", "named_line", "order", "panels", "save", "save_table", "style", "timeseries", "title",
+    "titles", "write_in_row",
 ]  # fmt: skip
 
 
@@ -123,7 +120,7 @@ def timeseries(frame: pd.DataFrame, y: str, by: str, ax: Axes) -> None:
 
 
 def _classes(frame: pd.DataFrame, by: str) -> list[tuple[Any, pd.DataFrame]]:
-    return [(name, frame[frame[by] == name]) for name in ordered(frame[by])]
+    return [(name, frame[frame[by] == name]) for name in order(frame[by])]
 
 
 def _line(here: Look, thin: float = 1.0) -> dict[str, Any]:

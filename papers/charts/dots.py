@@ -10,10 +10,11 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import ScalarFormatter
 
-from astraea.plots.statistics import mean_interval
-from astraea.plots.style import BEHIND, announce_cut, look, name_axis, name_ticks, named, ordered, style
+from astraea.core.metrics import mean_interval
+from astraea.core.wording import SECONDS, duration_text
+from astraea.plots import look, order, style
+from papers.charts.axes import BEHIND, announce_cut, name_axis, name_ticks, named
 
 ENOUGH: Final = 5
 """Least number of seeds for an interval of their mean; fewer are drawn themselves."""
@@ -64,7 +65,7 @@ def by_scheduler(
     all figures. A mean beyond the `end` of the axis, or else a seed, is written there, with an arrow. Returns the rows,
     from above.
     """
-    rows = list(names) if names is not None else ordered(frame["scheduler"])
+    rows = list(names) if names is not None else order(frame["scheduler"])
     values = {name: frame.loc[frame["scheduler"] == name, value].dropna() for name in rows}
     beyond = [name for name in rows if values[name].mean() > end]
     with style():
@@ -95,10 +96,10 @@ def by_scheduler(
             announce_cut(ax.xaxis)
         for k, name in enumerate(rows):
             if name in beyond:
-                _write_at_edge(ax, k, values[name].mean(), look(name, k).color)
+                _write_at_edge(ax, k, values[name].mean(), value, look(name, k).color)
                 continue
             for seed in values[name][values[name] > end]:
-                _write_at_edge(ax, k + BELOW, seed, look(name, k).color, of_mean=False)
+                _write_at_edge(ax, k + BELOW, seed, value, look(name, k).color, of_mean=False)
     return rows
 
 
@@ -116,22 +117,28 @@ def name_rows(ax: Axes, labels: Sequence[str]) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def _write_at_edge(ax: Axes, at: float, value: float, color: str, *, of_mean: bool = True) -> None:
-    """Write a value that is beyond the end of the axis at that end, in the axis' own unit, with an arrow.
+def _write_at_edge(ax: Axes, at: float, value: float, column: str, color: str, *, of_mean: bool = True) -> None:
+    """Write a value of this column that is beyond the end of the axis at that end, with an arrow.
 
     That of a seed is smaller than that of a mean.
     """
-    form = ax.xaxis.get_major_formatter()
-    tick = f"{value}" if isinstance(form, ScalarFormatter) else form.format_ticks([value])[0]
-    shown = float(tick.replace(",", "").replace("\N{MINUS SIGN}", "-"))
-    unit = re.search(r"\[([^ \]]+)\]", ax.get_xlabel())
-    digits = f"{shown:.2f}" if shown < 10 else f"{shown:.3g}" if shown < 1000 else f"{shown:,.0f}"
-    text = digits + (f" {unit[1]}" if unit else "")
+    text, size = _with_unit(value, column, ax), 8 if of_mean else 6.5
     ax.annotate(text, (1, at), (-9, 0), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right",
-                va="center", fontsize=8 if of_mean else 6.5, bbox=BEHIND)  # fmt: skip
+                va="center", fontsize=size, bbox=BEHIND)  # fmt: skip
     ax.plot(1, at, transform=ax.get_yaxis_transform(), color=color, clip_on=False, **BEYOND | {"label": None})
     if BEYOND["label"] not in ax.get_legend_handles_labels()[1]:
         ax.plot([], [], color="#555555", **BEYOND)
+
+
+def _with_unit(value: float, column: str, ax: Axes) -> str:
+    """Return a value of a column as text, in the unit of the horizontal axis."""
+    kind, found = named(column)[1], re.search(r"\[([^ \]]+)\]", ax.get_xlabel())
+    if kind == "s" and found is None:  # on a logarithmic axis, where each tick has its own
+        return duration_text(value)
+    unit = found[1] if found else ""
+    shown = value / SECONDS[unit] if kind in ("s", "h") else 100 * value if kind == "share" else value
+    digits = f"{shown:.2f}" if shown < 10 else f"{shown:.3g}" if shown < 1000 else f"{shown:,.0f}"
+    return f"{digits} {unit}".rstrip()
 
 
 def dodged(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, each: bool = True) -> None:
@@ -139,7 +146,7 @@ def dodged(frame: pd.DataFrame, x: str, y: str, by: str, ax: Axes, *, each: bool
 
     A small dot is a row of the table, the mark their mean; without `each`, means alone. One row has no dot of its own.
     """
-    places, classes = list(dict.fromkeys(frame[x])), ordered(frame[by])
+    places, classes = list(dict.fromkeys(frame[x])), order(frame[by])
     step = 0.64 / max(1, len(classes))
     with style():
         for k, name in enumerate(classes):

@@ -16,10 +16,10 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.metrics import average_jct, sharing_loss
 from astraea.core.wording import listed
-from astraea.plots import charts
 from astraea.traces.trace import Trace
-from astraea_ops.measured.compared import SYSTEMS
-from astraea_ops.measured.tables import CLUSTER, HALF_LIFE, INTERVAL, LEASE, PASS, SHARES
+from papers import charts
+from papers.live.compared import SYSTEMS
+from papers.live.tables import CLUSTER, HALF_LIFE, INTERVAL, LEASE, PASS, SHARES
 
 SPREADS: Final = (0.0, 0.6, 1.2, 1.8, 2.4)  # standard deviation of log service; 0.6 in the experiment
 SEEDS: Final = 20

@@ -1,4 +1,4 @@
-"""Tables for drawing: jobs and seeds reduced to quantile points, and to means with intervals."""
+"""Tables for drawing: many jobs reduced to points of their distribution function."""
 
 from __future__ import annotations
 
@@ -27,17 +27,3 @@ def ecdf(frame: pd.DataFrame, value: str, by: str, *, at: Sequence[float] = ()) 
         share = np.searchsorted(x, picked, side="right") / len(x)
         parts.append(pd.DataFrame({by: key, value: picked, "share": share}))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[by, value, "share"])
-
-
-def mean_interval(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFrame:
-    """Return the mean over the rows of each class (seeds), with its 95 % confidence interval (Student's t).
-
-    The columns are `by`, mean, low, high and n; low and high are NaN where there is one row only.
-    """
-    keys = [by] if isinstance(by, str) else list(by)
-    table = frame.groupby(keys, sort=False, observed=True)[value].agg(["mean", "std", "count"]).reset_index()
-    n = table["count"].to_numpy()
-    import scipy  # imports its special when it is used; its stats would take two seconds
-
-    half = scipy.special.stdtrit(np.maximum(n - 1, 1), 0.975) * table["std"] / np.sqrt(n)
-    return table[keys].assign(mean=table["mean"], low=table["mean"] - half, high=table["mean"] + half, n=n)

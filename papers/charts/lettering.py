@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from astraea.plots.style import style
-from astraea.plots.wrapping import even_lines, letters
+from astraea.plots import style
+from papers.charts.wrapping import even_lines, letters
 
 
 def lettered(fig: Figure) -> None:

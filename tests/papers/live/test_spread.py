@@ -8,8 +8,8 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.text import Text
 
-from astraea_ops.measured import spread
-from astraea_ops.measured.tables import CLUSTER
+from papers.live import spread
+from papers.live.tables import CLUSTER
 
 
 @pytest.mark.parametrize("width", [0.0, 2.4])

@@ -11,10 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from astraea.core.metrics import average_jct, sharing_loss
-from astraea.plots import charts
-from astraea.plots.style import LOOKS, REFERENCE, style
+from astraea.plots import LOOKS, style
 from astraea_ops.audit.scenarios import in_order
-from astraea_ops.measured.tables import (
+from papers import charts
+from papers.charts.axes import REFERENCE
+from papers.live.tables import (
     ASTRAEA,
     INTERVAL,
     NONE,

@@ -1,8 +1,7 @@
-"""Figures: drawn statistics in their places, labels with units, one palette, the same bytes every time."""
+"""Charts: drawn statistics in their places, labels with units, one palette."""
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,13 +12,13 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from astraea.core.errors import InputError
-from astraea.plots import charts
-from astraea.plots.dots import SINGLE
+from astraea.core.units import DAY, HOUR
+from astraea.plots import LOOKS
 from astraea.plots.files import VARIABLE
-from astraea.plots.lettering import lettered
-from astraea.plots.style import LOOKS
+from papers import charts
 from papers.areas import gantt, gpu_rows
+from papers.charts.dots import SINGLE
+from papers.charts.lettering import lettered
 from papers.ye2022.readings import COMPARED, PAPERS
 
 matplotlib.use("Agg")
@@ -96,7 +95,6 @@ def test_order_and_palette(figure: Figure) -> None:
     lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
     assert all(lines[LOOKS[s].label].get_color() == LOOKS[s].color for s in SIX)
     assert max(lines.values(), key=lambda line: line.get_linewidth()).get_label() == "ASTRAEA"
-    assert charts.ordered(["new", "fifo", "astraea"]) == ["astraea", "fifo", "new"]
     bold, *others = (charts.look(name, bold="themis") for name in ("themis", "astraea", "tiresias-l", "not known"))
     assert bold.line == "-" and all(bold.width > 1.5 * look.width for look in others)
 
@@ -183,6 +181,21 @@ def test_letters_fit_their_panels_and_have_one_minus_sign() -> None:
     assert axes[0].xaxis.label.get_window_extent().width <= axes[0].bbox.width
 
 
+@pytest.mark.parametrize(
+    ("column", "values", "end", "text"),
+    [
+        ("preemptions_per_job", [1e4, 3e6], 1e6, "3,000,000"), ("pending_time", [60.0, 3 * DAY], DAY, "3 d"),
+        ("average_jct", [HOUR, 90 * HOUR], 2 * HOUR, "90 h"), ("sharing_loss", [0.01, 0.5], 0.1, "50 %"),
+    ],
+)  # fmt: skip
+def test_a_value_beyond_a_logarithmic_axis_is_written_out(
+    column: str, values: list[float], end: float, text: str
+) -> None:
+    _, ax = charts.panels()
+    charts.by_scheduler(pd.DataFrame({"scheduler": ["astraea", "fifo"], column: values}), column, ax, log=True, end=end)
+    assert [found.get_text() for found in ax.texts] == [text]
+
+
 @pytest.mark.parametrize(("end", "beyond", "text"), [(9e3, 36_000.0, "10 h"), (5e6, 8_942_680.0, "2,484 h")])
 def test_a_value_beyond_the_axis_has_its_unit(end: float, beyond: float, text: str) -> None:
     _, ax = charts.panels()
@@ -192,43 +205,7 @@ def test_a_value_beyond_the_axis_has_its_unit(end: float, beyond: float, text: s
     assert f"[{text.split()[1]}]" in ax.get_xlabel()
 
 
-def test_numbers_have_six_digits_and_a_file_may_be_in_the_way(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"a": [1 / 3, 1234567.8], "b": ["x", "y"], "n": [1, 2000000]})
-    path = charts.save_table(frame, "t", "x", tmp_path)
-    assert path.read_bytes() == b"a,b,n\n0.333333,x,1\n1.23457e+06,y,2000000\n"
-    with pytest.raises(InputError, match="cannot be written"):
-        charts.save_table(frame, "t", "x", path)
 
-
-def test_saved_bytes_are_the_same_in_every_form_that_is_wanted(
-    runs: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(VARIABLE, "svg, pdf")
-    for folder in ("a", "b/c"):
-        fig, ax = charts.panels()
-        charts.by_scheduler(runs, "average_jct", ax)
-        charts.save(fig, "fig99", "venus", tmp_path / folder, runs)
-    first, second = ({p.suffix: p.read_bytes() for p in (tmp_path / folder).iterdir()} for folder in ("a", "b/c"))
-    assert first == second and first.keys() == {".csv", ".png", ".svg", ".pdf"}
-    assert b"matplotlib" not in first[".png"].lower()
-    assert first[".pdf"].startswith(b"%PDF") and b"/FontFile2" in first[".pdf"]  # its fonts are in it
-    assert b"/CreationDate" not in first[".pdf"] and b"Matplotlib" not in first[".pdf"]
-    assert b"<svg" in first[".svg"] and b"<dc:date>" not in first[".svg"]
-    monkeypatch.setenv(VARIABLE, "gif")
-    with pytest.raises(InputError, match="form must be one of pdf, svg, got 'gif'"):
-        charts.save(fig, "fig99", "venus", tmp_path / "c", runs)
-
-
-def test_a_notebook_shows_what_was_saved(figure: Figure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[dict[str, str]] = []
-    monkeypatch.setattr("matplotlib.pyplot.get_backend", lambda: "inline")
-    monkeypatch.setattr("IPython.display.display", lambda data, **_: shown.append(data))
-    charts.save(figure, "fig99", "venus", tmp_path, pd.DataFrame({"a": [1]}))
-    assert b64decode(shown[0]["image/png"]) == (tmp_path / "fig99_venus.png").read_bytes()
-    assert shown[0]["text/plain"].startswith("<Figure size ")
-    assert figure.number not in plt.get_fignums()  # type: ignore[attr-defined]  # so that it is not shown twice
-    charts.save(figure, "fig99", "venus", tmp_path, pd.DataFrame({"a": [1]}), is_shown=False)
-    assert len(shown) == 1
 
 
 def test_labels_say_which_axes_are_logarithmic_or_cut() -> None:
@@ -268,13 +245,6 @@ def test_the_picture_has_the_exact_colours_of_the_drawing(tmp_path: Path, monkey
         assert abs(pixels - wanted).max(axis=1).min() <= 3 / 255, name
 
 
-def test_style_leaves_settings_alone() -> None:
-    with matplotlib.rc_context({"font.size": 23.0}):
-        before = dict(matplotlib.rcParams)
-        _, ax = charts.panels(width=4.0)
-        assert ax.figure.get_figwidth() == 4.0 and ax.yaxis.label.get_fontsize() == 9
-        assert dict(matplotlib.rcParams) == before
-
 
 def test_ecdf_points_are_exact() -> None:
     values = np.random.default_rng(1).lognormal(0, 0.5, 400)
@@ -285,11 +255,3 @@ def test_ecdf_points_are_exact() -> None:
     frame = pd.DataFrame({"scheduler": ["a", "a", "a", "b"], "x": [2.0, 1.0, np.nan, np.nan]})
     assert charts.ecdf(frame, "x", "scheduler").to_numpy().tolist() == [["a", 1.0, 0.5], ["a", 2.0, 1.0]]
     assert list(charts.ecdf(frame.iloc[3:], "x", "scheduler")) == ["scheduler", "x", "share"]
-
-
-def test_mean_interval_is_student_t() -> None:
-    frame = pd.DataFrame({"s": ["a"] * 5 + ["b"], "y": [1.0, 2.0, 3.0, 4.0, 5.0, 7.0]})
-    a, b = charts.mean_interval(frame, "s", "y").itertuples()
-    assert (a.mean, a.n) == (3.0, 5)
-    assert a.high - a.mean == pytest.approx(2.7764 * np.sqrt(2.5 / 5), rel=1e-4)  # t table: 4 degrees of freedom
-    assert b.mean == 7.0 and np.isnan(b.low) and np.isnan(b.high)
