@@ -19,7 +19,6 @@ from astraea.core.compile_errors import compile_errors
 from astraea.core.content import refreshed
 from astraea.core.errors import InputError
 from astraea.core.frozen import read_only
-from astraea.core.text import docstring
 
 
 @read_only
@@ -198,7 +197,7 @@ def policy(
         defaults, meanings = declared(parameters, called) if parameters else ({}, {})
         for key, words in properties.get("choices", {}).items():
             meanings[key] += f" ({', '.join(words)})"
-        described = " ".join(docstring(select).strip().split("\n\n")[0].split())
+        described = " ".join((select.__doc__ or "").strip().split("\n\n")[0].split())
         return Policy(
             name=called,
             select=inlined(select),
@@ -244,7 +243,7 @@ def declared(cls: Any, policy: str) -> tuple[dict[str, float], dict[str, str]]:
         if is_whole and value % 1:
             raise InputError(f"policy {policy}: the default of {name} must be a whole number, got {value!r}")
         defaults[name] = int(value) if is_whole else float(value)
-    lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", docstring(cls), re.M))
+    lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", cls.__doc__ or "", re.M))
     return defaults, {name: " ".join(lines.get(name, "").split()) for name in defaults}
 
 
