@@ -71,7 +71,7 @@ def allocate(s: View, p: Any, q: Parameters, rho: Callable[[View, Any, int], flo
             break
         # Phase 2: job selection (lines 6, 7)
         j = select_job(s, q, t)
-        # lines 8-10: if its gang is free (<=, printed <); if it finds no nodes (line 9), the engine asks again without it
+        # lines 8-10: if its gang is free (<=, printed <); if it finds no nodes (line 9), this is asked again without it
         if j != NO_JOB and fits(s, j):
             # lines 11-15: a lease, so fewer GPUs are free; the grant counts in the tenant's rho at once
             grant(s, j)
