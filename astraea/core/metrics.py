@@ -110,7 +110,7 @@ def hourly(result: Result) -> pd.DataFrame:
     """Return `Result.timeline` with a row for every whole hour and tenant, in order of time, then tenant."""
     tenants, hours = _tenants(result), np.arange(_last_hour(result) + 1)
     rows = {"time": np.repeat(hours * HOUR, len(tenants)), "tenant": np.tile(tenants, len(hours))}
-    columns = [name for name in result.timeline if name not in rows]
+    columns = [str(name) for name in result.timeline if name not in rows]
     return pd.DataFrame(rows | {name: _at_hours(result, name, hours).ravel() for name in columns})
 
 
