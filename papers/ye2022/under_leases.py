@@ -15,5 +15,6 @@ allox_under_leases: Final = replace(
     name="allox-under-leases",
     parameters={**allox.parameters, "lease_term": 900.0},
     help={**allox.help, "lease_term": "s, length of a lease"},
-    source="AlloX's choice made anew whenever leases end, an ablation.",
+    about="A preemptive AlloX, which chooses again whenever leases end (ours; not in any paper).",
+    paper="",
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,37 +19,30 @@ from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.metrics import summary
-from astraea.experiments import keys
 from astraea.experiments.archive import pack, reduced, unpack
-from astraea.experiments.cache import TOGETHER, fill, stages, together
+from astraea.experiments.cache import fill, in_order
 from astraea.experiments.grid import Grid, run_grid
 from astraea.experiments.lease_term import recommended_term, select_lease_term
 from astraea.experiments.run import Call, Run
+from astraea.traces.describe import describe, offered_load
 from astraea.traces.trace import Trace
-from papers.charts.statistics import ecdf
 from papers.gavel.throughputs.table import Throughputs
-from papers.ye2022.generator import drawn
-
-SCORES = pd.DataFrame({"who": ["a", "a", "b"], "score": [1.0, 3.0, 2.0]})
 
 
-def call(points: int = 3, **changes: Any) -> Call:
+def call(start: int = 3, **changes: Any) -> Call:
     """A function of the package that gives a table."""
-    made = Call(ecdf, (SCORES, "score", "who"), {"points": points})
-    return replace(made, **changes)
+    return replace(Call(describe, (tiny(),), {"start": start}), **changes)
 
 
-def test_whatever_decides_a_call_is_in_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_decides_a_call_is_in_its_key() -> None:
     changes: list[dict[str, Any]] = [
-        {"arguments": (SCORES, "score", "who", 2)},
-        {"arguments": (SCORES.assign(score=0.0), "score", "who")},
+        {"arguments": (tiny("other"),)},
+        {"arguments": (tiny(last=101.0),)},
         {"keep": {"jobs": ("jct",)}},
+        {"function": offered_load},
     ]
     assert call().key == call(7).key  # what it is called does not decide it
-    assert len({call().key, *(call(**change).key for change in changes)}) == 4
-    before = call().key
-    monkeypatch.setattr(keys, "code", lambda *_: "another")
-    assert call().key != before
+    assert len({call().key, *(call(**change).key for change in changes)}) == 5
 
 
 def test_what_an_argument_has_remembered_is_not_in_the_key() -> None:
@@ -61,8 +55,8 @@ def test_what_an_argument_has_remembered_is_not_in_the_key() -> None:
 
 
 def test_a_call_that_fails_is_named(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match="points 9: KeyError: 'height'"):
-        run_grid([call(9, arguments=(SCORES, "height", "who"))], cache=tmp_path, progress=False)
+    with pytest.raises(PolicyError, match="start 9: AttributeError: "):
+        run_grid([call(9, arguments=("height",))], cache=tmp_path, progress=False)
 
 
 def test_rows_stand_beside_the_index() -> None:
@@ -71,7 +65,7 @@ def test_rows_stand_beside_the_index() -> None:
     assert len((grid + grid).runs) == len((grid + grid).index) == 4
     assert (grid + grid).index.index.tolist() == [0, 1, 2, 3]
     parts = iter(values)
-    runs = [call(), call(arguments=(SCORES.assign(score=0.0), "score", "who"))]
+    runs = [call(), call(arguments=(tiny("other"),))]
     table = Grid(runs, grid.index).table(lambda _: next(parts))
     assert table.to_numpy().tolist() == [[0, 1], [0, 2], [1, 3]]
     assert list(table) == ["seed", "x"]
@@ -81,7 +75,7 @@ def test_rows_stand_beside_the_index() -> None:
 def test_only_what_is_kept_comes_back(jobs: int, tmp_path: Path) -> None:
     keep = {"jobs": ("job_id", "jct"), "timeline": ("time",)}
     whole = Run(tiny(), FOUR, get_policy("fifo"))
-    with computing(jobs=jobs):  # a worker gets what is kept with the run
+    with joblib.parallel_config("loky", n_jobs=jobs):  # a worker gets what is kept with the run
         full, less = run_grid([whole, replace(whole, keep=keep)], cache=tmp_path, progress=False)
     pd.testing.assert_frame_equal(less.jobs, full.jobs[["job_id", "jct"]], check_exact=True)
     pd.testing.assert_frame_equal(less.timeline, full.timeline[["time"]], check_exact=True)
@@ -120,30 +114,15 @@ def test_a_call_is_computed_once_and_comes_back_exactly(tmp_path: Path, monkeypa
     monkeypatch.setattr("astraea.experiments.cache.compute", None)
     fill([call()])
     (found,) = run_grid([call()], progress=False)
-    pd.testing.assert_frame_equal(found, ecdf(SCORES, "score", "who"), check_exact=True)
+    pd.testing.assert_frame_equal(found, describe(tiny()), check_exact=True)
 
 
-def test_the_same_code_is_compiled_by_one_process() -> None:
+def test_one_run_of_each_kind_comes_first_and_then_the_longest() -> None:
+    long = Trace.from_frame(pd.concat([tiny().frame] * 2).assign(job_id=lambda jobs: range(len(jobs))), name="long")
     runs: dict[str, Run | Call] = {f"fifo {seed}": Run(tiny(), FOUR, get_policy("fifo"), seed) for seed in (0, 1)}
-    runs |= {"astraea 0": Run(tiny(), FOUR, get_policy("astraea")), "table": call(), "again": call(4)}
-    assert stages(runs) == {
-        "compiling simulators": ["fifo 0", "table"],
-        "compiling policies": ["astraea 0"],
-        "simulating": ["fifo 1", "again"],
-    }
-    # what uses all of a simulator waits until that is compiled
-    runs = {"both": Call(drawn, ("venus", 0, 8), {}), "fifo": Run(tiny(), FOUR, get_policy("fifo"))}
-    assert stages(runs) == {"compiling simulators": ["fifo"], "compiling policies": ["both"], "simulating": []}
-
-
-def test_runs_of_one_trace_or_one_past_go_together() -> None:
-    one, learned, several = tiny(), replace(tiny(), history=tiny("past")), range(TOGETHER + 1)
-    needy, settings = get_policy("allox"), Settings(estimator="constant")
-    runs: dict[str, Run | Call] = {f"one {seed}": Run(one, FOUR, get_policy("fifo"), seed) for seed in several}
-    runs |= {"table": replace(call(), expected=9.0), "other": Run(tiny("other"), FOUR, get_policy("fifo"))}
-    runs |= {f"learns {k}": Run(replace(learned, name=str(k)), FOUR, needy, settings=settings) for k in several}
-    first, last = [f"one {seed}" for seed in range(TOGETHER)], f"one {TOGETHER}"
-    assert together(runs) == [["table"], [f"learns {k}" for k in several], first, [last], ["other"]]
+    runs |= {"long": Run(long, FOUR, get_policy("fifo")), "astraea": Run(tiny(), FOUR, get_policy("astraea"))}
+    runs |= {"table": call(), "again": call(4, expected=9.0)}
+    assert in_order(runs) == ["table", "fifo 0", "astraea", "again", "long", "fifo 1"]
 
 
 ONE = Cluster(1, 1)

@@ -1,23 +1,27 @@
-"""Workers read the current code; those of a Dask cluster give the same bytes, or an error in one sentence."""
+"""Workers read the current code; those of a Dask cluster give the same bytes; a killed one is one sentence."""
 
 from __future__ import annotations
 
 import enum
+import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import joblib
 import pytest
 from distributed import Client, LocalCluster
+from places import HELPERS, ROOT
+from processes import started, wait_until
 from small_runs import FOUR, content, same, tiny
 
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import InputError
-from astraea.experiments import parallel
+from astraea.experiments.cache import read_entry
 from astraea.experiments.grid import grid, run_grid
-from astraea.experiments.parallel import computing
 from astraea.experiments.run import Run
 
 MYMOD = """
@@ -54,7 +58,7 @@ def policy_of_a_user(folder: Path) -> dict[str, Any]:
 def test_what_a_helper_reads_is_read_again_wherever_it_is(jobs: int, tmp_path: Path) -> None:
     def ends(scope: dict[str, Any], jobs: int, cache: str) -> list[float]:
         runs = [Run(tiny(name), FOUR, scope["helped"]) for name in ("x", "y")]
-        with computing(jobs=jobs):
+        with joblib.parallel_config("loky", n_jobs=jobs):
             found = run_grid(runs, cache=tmp_path / cache, progress=False)
         found.append(simulate(tiny(), FOUR, scope["helped"]))
         return [float(r.jobs["end_time"].sum()) for r in found]
@@ -69,12 +73,6 @@ def test_what_a_helper_reads_is_read_again_wherever_it_is(jobs: int, tmp_path: P
     assert len([*(tmp_path / "cache").iterdir()]) == 4
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A running scheduler may be slow on a busy machine."""
-    monkeypatch.setattr(parallel, "DASK_TIMEOUT", 600)
-
-
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as made:
@@ -86,45 +84,86 @@ def runs() -> list[Run]:
     return grid([tiny(), tiny("twin")], [FOUR], ["astraea", "fifo"], {"lease_term": [100, 300]})
 
 
-def there(scheduler: str) -> computing:
-    """Compute on this Dask cluster."""
-    return computing(backend="dask", scheduler=scheduler)
-
-
-@pytest.mark.exhaustive
-def test_dask_gives_the_same_bytes(cluster: Any, runs: list[Run], tmp_path: Path) -> None:
-    with there(cluster.scheduler_address):
-        far = run_grid(runs, cache=tmp_path / "dask", progress=False)
-    here = run_grid(runs, cache=tmp_path / "here", progress=False)
+@pytest.mark.slow
+def test_dask_gives_the_same_bytes_and_names_a_failing_run(cluster: Any, runs: list[Run], tmp_path: Path) -> None:
+    (bad,) = grid([tiny("short")], [FOUR], ["astraea"], {"lease_term": [5]})
+    scope = policy_of_a_user(tmp_path)
+    own = Run(tiny(), FOUR, scope["helped"])
+    named = r"trace short, .* policy astraea \(lease_term=5.* seed 0: .*interval"
+    with Client(cluster), joblib.parallel_config("dask"):
+        far = run_grid([*runs, own], cache=tmp_path / "dask", progress=False)
+        with pytest.raises(InputError, match=named):
+            run_grid([bad, *runs], cache=tmp_path / "failing", progress=False)
+        scope["mymod"].ORDER[0] = -1.0
+        (back,) = run_grid([own], cache=tmp_path / "changed", progress=False)
+    scope["mymod"].ORDER[0] = 1.0
+    here = run_grid([*runs, own], cache=tmp_path / "here", progress=False)
     assert content(tmp_path / "dask") == content(tmp_path / "here")
     for a, b in zip(far, here, strict=True):
         same(a, b)
+    assert {p.stem for p in (tmp_path / "failing").iterdir()} == {run.key for run in runs}
+    assert back.jobs["end_time"].tolist() != far[-1].jobs["end_time"].tolist()
 
 
-@pytest.mark.exhaustive
-def test_a_failing_run_on_dask_is_named(cluster: Any, runs: list[Run], tmp_path: Path) -> None:
-    (bad,) = grid([tiny("short")], [FOUR], ["astraea"], {"lease_term": [5]})
-    named = r"trace short, .* policy astraea \(lease_term=5.* seed 0: .*interval"
-    with there(cluster.scheduler_address), pytest.raises(InputError, match=named):
-        run_grid([bad, *runs], cache=tmp_path, progress=False)
-    assert {p.stem for p in tmp_path.iterdir()} == {run.key for run in runs}
+KILLER = """
+import os, signal
+from astraea.cluster.policy import WHILE_ONE_FITS, policy
+
+def killing(p):
+    if os.getpid() != PARENT:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return WHILE_ONE_FITS
+
+@policy("killer", revisit=killing)
+def killer(s):
+    pass
+"""
 
 
-@pytest.mark.exhaustive
-def test_a_scheduler_without_workers(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wait = Client.wait_for_workers
-    monkeypatch.setattr(Client, "wait_for_workers", lambda client, n, timeout: wait(client, n, timeout=1))
-    with LocalCluster(n_workers=0, dashboard_address=":0") as empty:
-        with there(empty.scheduler_address), pytest.raises(InputError, match="has no workers"):
-            run_grid(runs, cache=tmp_path, progress=False)
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill a process")
+def test_a_killed_worker_is_one_sentence(runs: list[Run], tmp_path: Path) -> None:
+    scope: dict[str, Any] = {"__name__": "__main__", "PARENT": os.getpid()}
+    exec(compile(KILLER, "<cell>", "exec"), scope)
+    killed = [Run(tiny(name), FOUR, scope["killer"]) for name in ("x", "y")]
+    sentence = r"^a worker process was killed, perhaps for lack of memory; try fewer jobs \(finished results are kept\)$"
+    with joblib.parallel_config("loky", n_jobs=2):
+        with pytest.raises(InputError, match=sentence):
+            run_grid(killed, cache=tmp_path, progress=False)
+        assert len(run_grid(runs[:2], cache=tmp_path, progress=False)) == 2  # others take its place
 
 
-@pytest.mark.exhaustive
-def test_no_scheduler_or_no_dask_there(runs: list[Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "DASK_TIMEOUT", 1)
-    sentence = r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 within 1 s"
-    with there("tcp://127.0.0.1:9"), pytest.raises(InputError, match=sentence):
-        run_grid(runs, cache=tmp_path, progress=False)
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with there("tcp://127.0.0.1:9"), pytest.raises(InputError, match=r"pip install 'astraea\[dask\]'"):
-        run_grid(runs, cache=tmp_path, progress=False)
+SWEEP = """
+import sys
+sys.path[:0] = sys.argv[2:]
+import joblib
+from places import HELPERS, ROOT
+from processes import started, wait_until
+from small_runs import FOUR, tiny
+from astraea.experiments.cache import read_entry
+from astraea.experiments.grid import grid, run_grid
+runs = grid([tiny()], [FOUR], ["astraea"], {"lease_term": range(100, 130)})
+with joblib.parallel_config("loky", n_jobs=int(sys.argv[-1])):
+    print(len(run_grid(runs, cache=sys.argv[1], progress=False)))
+"""
+
+
+def test_two_processes_at_once_share_a_cache(tmp_path: Path) -> None:
+    command = (sys.executable, "-c", SWEEP, tmp_path, HELPERS, ROOT, "1")
+    plain = {"NUMBA_DISABLE_JIT": "1"}
+    with started(*command, env=plain) as one, started(*command, env=plain) as two:
+        assert [process.wait(timeout=300) for process in (one, two)] == [0, 0]
+    assert len([*tmp_path.iterdir()]) == 30
+    assert all(read_entry(tmp_path, path.stem) is not None for path in tmp_path.glob("*.zip"))
+
+
+@pytest.mark.slow
+def test_an_interrupted_grid_ends_its_workers_and_keeps_what_was_finished(tmp_path: Path) -> None:
+    """Ctrl-C reaches the workers too; none of them may write a traceback."""
+    command = (sys.executable, "-c", SWEEP.replace("130", "900"), tmp_path, HELPERS, ROOT, "2")
+    with started(*command, env={"NUMBA_DISABLE_JIT": "1"}) as process:
+        wait_until(lambda: len([*tmp_path.glob("*.zip")]) >= 3, process)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(timeout=60) != 0
+    assert len([*tmp_path.glob("*.zip")]) < 800
+    assert all(read_entry(tmp_path, path.stem) is not None for path in tmp_path.glob("*.zip"))
