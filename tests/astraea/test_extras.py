@@ -34,8 +34,8 @@ SERVICE = "import astraea.checkpoint, astraea.live.coordinator, astraea.live.sta
 
 SWEEP = """
 import astraea
-runs = [astraea.Run(astraea.synthesize("venus").head(50), astraea.Cluster(10), "fifo")]
-assert len(astraea.run_grid(runs, cache="cache", progress=False)) == 1
+trace = astraea.synthesize("venus").head(50)
+assert len(astraea.sweep(trace, astraea.Cluster(10), "fifo", cache="cache", progress=False)) == 1
 """
 
 START = ["audit", str(ROOT / "tests/data/slurm/short_jobs.txt"), "--nodes=4", "--would-start=gpus=1,account=vision"]
