@@ -34,8 +34,8 @@ sys.meta_path.insert(0, Missing())
 
 SWEEP = """
 import astraea
-runs = [astraea.Run(astraea.synthesize("venus").head(50), astraea.Cluster(10), "fifo")]
-assert len(astraea.run_grid(runs, cache="cache", progress=False)) == 1
+trace = astraea.synthesize("venus").head(50)
+assert len(astraea.sweep(trace, astraea.Cluster(10), "fifo", cache="cache", progress=False)) == 1
 """
 
 

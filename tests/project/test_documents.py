@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import shlex
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 from packaging.requirements import Requirement
 from places import OPS, ROOT
 
+import astraea
 from astraea.cli.main import app
+from astraea.experiments import cache as cached
 from astraea.traces.readers import formats
 from papers import __main__ as papers
 from papers.claims.evaluate import evaluate
@@ -65,11 +68,27 @@ def test_every_example_runs(
     Path("figures").symlink_to(ROOT / "figures")
     exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
     printed = capsys.readouterr().out
-    is_summary = "average JCT" in printed or "average_jct" in printed
+    is_summary = "average JCT" in printed or "average_jct" in printed or "assert " in code
     picture = Path("fig10.pdf").read_bytes() if Path("fig10.pdf").exists() else b""
     assert not picture or (b"/FontFile2" in picture and b"/Type3" not in picture)  # as IEEE and ACM ask
     uses_figures = bool(picture) or "notebook 04a_fairness" in printed
     assert is_summary or uses_figures or ("total_revenue" in code and float(printed.split()[0]) > 0)
+
+
+@pytest.mark.parametrize("page", [page for page, text in PAGES.items() if ">>>" in text])
+def test_every_session_prints_what_it_shows(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cached, "CACHE", tmp_path)
+    code = "\n".join(re.findall(r"```pycon\n(.*?)```", PAGES[page], re.S))
+    session = doctest.DocTestParser().get_doctest(code, {}, page, None, None)
+    assert session.examples and doctest.DocTestRunner(verbose=False).run(session).failed == 0
+
+
+def test_the_table_of_schedulers_is_made_from_what_they_declare() -> None:
+    """After a change, write the wanted table into docs/schedulers.md."""
+    table = astraea.policies().drop(columns="parameters").replace({True: "yes", False: "no"}).reset_index()
+    wanted = [" | ".join([f"| `{name}`", *texts]) + " |" for name, *texts in table.to_numpy().tolist()]
+    lines = PAGES["docs/schedulers.md"].splitlines()
+    assert [line for line in lines if line.startswith("| `")] == wanted
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 from contextlib import suppress
@@ -222,7 +223,9 @@ def test_policies_lists_everything(capsys: pytest.CaptureFixture[str]) -> None:
     listed = json.loads(capsys.readouterr().out)
     assert list(listed["policies"]) == list(all_policies())
     for name, policy in all_policies().items():
-        assert f"{name}: {policy.source}" in text
+        assert f"{name}: {policy.about}" in text
+        assert re.search(rf"^{name} +{re.escape(policy.paper)} +{'yes' if policy.preempts else 'no'} ", text, re.M)
+        assert listed["policies"][name]["sees_tenants"] == policy.sees_tenants
         about = listed["policies"][name]["parameters"]
         assert {k: v["default"] for k, v in about.items()} == policy.as_text
         assert all(v["meaning"] for v in about.values())

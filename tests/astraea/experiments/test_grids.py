@@ -10,7 +10,6 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from astraea.experiments.parallel import computing
 from small_runs import FOUR, same, tiny
 
 from astraea.cluster.cluster import Cluster

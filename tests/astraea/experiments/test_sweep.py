@@ -34,6 +34,7 @@ def swept(tmp_path: Path, *arguments: Any, **options: Any) -> Runs:
     return astraea.sweep(*arguments, cache=tmp_path, progress=False, **options)
 
 
+@pytest.mark.filterwarnings("ignore:vert:DeprecationWarning")  # of seaborn's own call
 def test_tables_are_tidy_and_go_into_seaborn(tmp_path: Path) -> None:
     runs = swept(tmp_path, drawn, FOUR, ["astraea", "fifo"], seed=range(2), lease_term=[300, 900])
     columns = ["trace", "nodes", "scheduler", "seed", "lease_term"]
