@@ -8,6 +8,7 @@ from astraea.cluster.policies.allox import allox, allox_under_leases
 from astraea.cluster.policies.astraea import astraea
 from astraea.cluster.policies.astraea_released import astraea_released
 from astraea.cluster.policies.decayed_usage import decayed_usage
+from astraea.cluster.policies.easy import easy
 from astraea.cluster.policies.fifo import fifo
 from astraea.cluster.policies.finish_time import finish_time_fairness
 from astraea.cluster.policies.gandiva_fair import gandiva_fair
@@ -23,7 +24,7 @@ from astraea.cluster.policy import Policy
 from astraea.core.checks import one_of
 
 _ALL: Final = (
-    astraea, astraea_released, hived, allox, allox_under_leases, tiresias_l, themis, gandiva_fair, yarn_cs, fifo,
+    astraea, astraea_released, hived, allox, allox_under_leases, tiresias_l, themis, gandiva_fair, yarn_cs, fifo, easy,
     finish_time_fairness, max_min, decayed_usage, kai, kueue_afs, slurm,
 )  # fmt: skip
 POLICIES: Final[dict[str, Policy]] = {p.name: p for p in _ALL}

@@ -29,8 +29,8 @@ def table(seeds: int = 5, weeks: int = 0) -> pd.DataFrame:
     return pd.DataFrame([*rows, {"scheduler": "themis", "reason": NO_PAST}])
 
 
-def test_every_policy_is_there_and_runs_are_shared_with_the_evaluation() -> None:
-    assert set(ALL) == {*POLICIES, *(s.name for s in COMPARED[PAPERS])}
+def test_policies_are_there_and_runs_are_shared_with_the_evaluation() -> None:
+    assert set(ALL) == {*POLICIES, *(s.name for s in COMPARED[PAPERS])} - {"easy"}
     grid, main = leaderboard_grid("venus", "small"), main_grid("venus", "small")
     assert grid.index.groupby("seed")["scheduler"].agg(list).tolist() == [list(ALL)] * SEEDS["small"]
     mine = {(row.scheduler, row.seed): run.key for run, row in zip(grid.runs, grid.index.itertuples(), strict=True)}
