@@ -77,8 +77,9 @@ def plain(jobs: pd.DataFrame, kept: str = "gpus", grouped: bool = False) -> Floa
     jobs : DataFrame
         In order of submission.
     kept : str
-        What jobs that run past the reservation of the first in the queue leave to it: as many `gpus` as it needs; as in
-        Slurm, certain `nodes`; or, as in AccaSim, `nothing`, but then the first waits until its planned start.
+        Reservation of the first in the queue, which other jobs leave free unless they end before it begins: as many
+        `gpus` as the first needs; certain `nodes`, as in Slurm; or `nothing`, as in AccaSim, where the first itself
+        waits until its planned start.
     grouped : bool
         If true, expected ends are seen in groups as in Slurm, and the reservation begins at the last end of a group.
     """

@@ -57,7 +57,7 @@ class Twin(textbook.Simulation):
         return -math.inf if deadline is None else exact(deadline)
 
     def expected_end(self, job: Job) -> Exact | float:
-        """When a job that runs, or starts now, reaches its time limit; never without one."""
+        """Return when a job that runs, or starts now, reaches its time limit; never without one."""
         limit = self.specs[job.index].time_limit
         start = job.lease_start if job.status == "running" else self.now
         return math.inf if limit is None else start + exact(limit)

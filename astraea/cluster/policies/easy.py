@@ -2,9 +2,9 @@
 
 From D. Lifka, The ANL/IBM SP scheduling system, JSSPP 1995, as A. W. Mu'alem and D. G. Feitelson state it in section 2
 of Utilization, Predictability, Workloads, and User Runtime Estimates in Scheduling the IBM SP2 with Backfilling, IEEE
-TPDS 12(6), 2001. Jobs start in order of submission. The first that does not fit, the head, has a reservation: at the
-shadow time enough GPUs are free for it if every running job ends at its time limit, and the extra GPUs are those that
-it leaves free then. A later job may start now if it ends before the shadow time, or needs extra GPUs only.
+TPDS 12(6), 2001. Jobs start in order of submission. The first that does not fit, the head, has a reservation from the
+shadow time on. At that time enough GPUs are free for it if every running job ends at its time limit; the extra GPUs are
+those that it leaves free. A later job may start now if it ends by the shadow time, or needs extra GPUs only.
 
 A job without a limit is planned as if it never ended. If the head needs GPUs of such a job, its start cannot be
 foreseen, and no job passes it; so on a trace without limits this is FIFO. A job that runs past its limit is expected to
