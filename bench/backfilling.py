@@ -77,9 +77,9 @@ def plain(jobs: pd.DataFrame, kept: str = "gpus", grouped: bool = False) -> Floa
     jobs : DataFrame
         In order of submission.
     kept : str
-        Reservation of the first in the queue, which other jobs leave free unless they end before it begins: as many
-        `gpus` as the first needs; certain `nodes`, as in Slurm; or `nothing`, as in AccaSim, where the first itself
-        waits until its planned start.
+        Reservation of the first in the queue, which jobs that would run past its start leave free: as many `gpus` as
+        the first needs, certain `nodes` as in Slurm, or `nothing` as in AccaSim. AccaSim also lets the first wait until
+        its planned start.
     grouped : bool
         If true, expected ends are seen in groups as in Slurm, and the reservation begins at the last end of a group.
     """
