@@ -26,6 +26,31 @@ def fifo(s: Twin) -> None:
         s.grant(job)
 
 
+def easy(s: Twin) -> None:
+    """FIFO; a later job may start if the first that does not fit could then still start as early, by all limits."""
+    waiting = list(s.candidates)
+    while waiting and waiting[0].demand <= s.free:
+        s.grant(waiting.pop(0))
+    if not waiting:
+        return
+    head, *later = waiting
+
+    def start_of_head() -> Exact | float:
+        jobs = s.running() + s.picks
+
+        def free_at(time: Exact | float) -> int:
+            return s.free + sum(job.demand for job in jobs if s.expected_end(job) <= time)
+
+        return min(time for time in map(s.expected_end, jobs) if free_at(time) >= head.demand)
+
+    promised = start_of_head()
+    for job in later:
+        if job.demand <= s.free and promised < math.inf:
+            s.grant(job)
+            if start_of_head() > promised:
+                s.free += s.picks.pop().demand
+
+
 def yarn_cs(s: Twin) -> None:
     """Static quota: one queue per tenant inside floor(quota); a head that does not fit blocks."""
     for t, jobs in s.queues().items():
@@ -215,7 +240,10 @@ def gandiva_fair(s: Twin, others_fill: bool = False, quanta: bool = False) -> No
         s.strides[t].left_waiting = bool(queue[t])
 
 
-ALL = (fifo, yarn_cs, tiresias_l, astraea, astraea_with_rules, max_min, finish_time_fairness, allox, gandiva_fair, kai)
+ALL = (
+    fifo, easy, yarn_cs, tiresias_l, astraea, astraea_with_rules, max_min, finish_time_fairness, allox, gandiva_fair,
+    kai,
+)  # fmt: skip
 POLICIES: dict[str, Callable[..., None]] = {f.__name__.replace("_", "-"): f for f in ALL}
 POLICIES["allox-under-leases"] = allox
 
@@ -224,7 +252,7 @@ def simulate(
     jobs: Sequence[JobSpec], policy: str, params: dict[str, Any], lease_term: float, **options: Any
 ) -> dict[str, Any]:
     """Run a policy by name; the result is that of `textbook.simulate`, and so are the options."""
-    lease = None if policy in ("fifo", "yarn-cs", "allox") else lease_term
+    lease = None if policy in ("fifo", "easy", "yarn-cs", "allox") else lease_term
     synchronous = policy == "gandiva-fair" and bool(params.get("quanta"))
     s = Twin(jobs, lease_term=lease, synchronous=synchronous, **options)
     if policy == "kai":  # it has no static quotas

@@ -23,6 +23,7 @@ class JobSpec(NamedTuple):
     weight: float | Fraction = 1
     sensitivity: float | Fraction = 1
     deadline: float | Fraction | None = None
+    time_limit: float | Fraction | None = None
 
 
 @dataclass
@@ -56,6 +57,12 @@ class Twin(textbook.Simulation):
     def deadline(self, job: Job) -> Exact | float:
         deadline = self.specs[job.index].deadline
         return -math.inf if deadline is None else exact(deadline)
+
+    def expected_end(self, job: Job) -> Exact | float:
+        """Return when a job that runs, or starts now, reaches its time limit; never without one."""
+        limit = self.specs[job.index].time_limit
+        start = job.lease_start if job.status == "running" else self.now
+        return math.inf if limit is None else start + exact(limit)
 
     def queues(self) -> dict[int, list[Job]]:
         return {t: [job for job in self.candidates if job.tenant == t] for t in range(len(self.tenants))}

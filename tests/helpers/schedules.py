@@ -23,12 +23,14 @@ FREE = Settings(checkpoint_overhead=0, restart_overhead=0)
 
 
 def jobs(*rows: str) -> list[dict[str, Any]]:
-    """Jobs from lines ``name demand submit duration [deadline]``; the tenant is the first letter of the name."""
+    """Jobs from lines ``name demand submit duration [deadline] [<limit]``; the tenant is the name's first letter."""
     out = []
     for row in rows:
-        name, demand, submit, duration, *deadline = row.split()
+        request, _, limit = row.partition("<")
+        name, demand, submit, duration, *deadline = request.split()
         values = {"job_id": name, "tenant": name[0], "demand": int(demand), "submit_time": float(submit)}
-        out.append({**values, "duration": float(duration), "deadline": float(deadline[0]) if deadline else np.nan})
+        values |= {"duration": float(duration), "deadline": float(deadline[0]) if deadline else np.nan}
+        out.append({**values, "time_limit": float(limit or "nan")})
     return out
 
 
@@ -78,7 +80,7 @@ def drawn(result: Result, step: float) -> list[str]:
 
 
 def check(policy: str, cluster: Cluster | int, options: dict[str, Any], *lines: str) -> None:
-    """Compare schedules with lines ``name demand submit duration [deadline] |picture``, in the order of submission.
+    """Compare schedules with lines ``job |picture``, in the order of submission; a job is as in `jobs`.
 
     Where an option is a list, there is a picture for each of its values; `step` is that of the pictures.
     """

@@ -71,6 +71,15 @@ def few() -> Case:
     return Case(Trace.from_frame(jobs, name="few", weights={"t0": 2, "t1": 1, "t2": 1}), Cluster(4, 4))
 
 
+def limited() -> Case:
+    """The same 40 jobs with time limits of once to three times their durations."""
+    case = few()
+    limit = 60 * np.ceil(case.trace.duration * (1 + np.arange(40) % 3) / 60)
+    weights = dict(zip(case.trace.tenants, case.trace.tenant_weight.tolist(), strict=True))
+    jobs = case.trace.frame.assign(time_limit=limit)
+    return case._replace(trace=Trace.from_frame(jobs, name="limited", weights=weights))
+
+
 def venus() -> Case:
     """The first 400 jobs of synthetic Venus on a fifth of its cluster."""
     return Case(synthetic("venus").head(400), Cluster(20, 8))
@@ -81,7 +90,7 @@ def workload(name: str) -> Case:
     """A workload by name; the crowd also placed at random, which slows sensitive jobs, and strictly."""
     if name in ("random", "strict"):
         return crowd()._replace(settings=Settings(placement=name))
-    return {"crowd": crowd, "few": few, "venus": venus}[name]()
+    return {"crowd": crowd, "few": few, "limited": limited, "venus": venus}[name]()
 
 
 class Audit:

@@ -12,6 +12,7 @@ from astraea.cluster.policies.allox import allox
 from astraea.cluster.policies.astraea import astraea
 from astraea.cluster.policies.astraea_released import astraea_released
 from astraea.cluster.policies.decayed_usage import decayed_usage
+from astraea.cluster.policies.easy import easy
 from astraea.cluster.policies.fifo import fifo
 from astraea.cluster.policies.finish_time import finish_time_fairness
 from astraea.cluster.policies.gandiva_fair import gandiva_fair
@@ -26,8 +27,8 @@ from astraea.core.errors import InputError
 from astraea.core.plugins import added, refuse_missing
 
 _OWN: Final = (
-    astraea, astraea_released, hived, allox, tiresias_l, themis, gandiva_fair, yarn_cs, fifo, finish_time_fairness,
-    max_min, decayed_usage,
+    astraea, astraea_released, hived, allox, tiresias_l, themis, gandiva_fair, yarn_cs, fifo, easy,
+    finish_time_fairness, max_min, decayed_usage,
 )  # fmt: skip
 
 _FILE: Final = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")

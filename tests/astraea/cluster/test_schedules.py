@@ -1,4 +1,4 @@
-"""Schedules of FIFO, YARN-CS, Tiresias-L and ASTRAEA on workloads small enough to draw."""
+"""Schedules of FIFO, EASY, YARN-CS, Tiresias-L and ASTRAEA on workloads small enough to draw."""
 
 from __future__ import annotations
 
@@ -14,6 +14,29 @@ SCHEDULES: dict[str, tuple[Any, ...]] = {
         "a0 2 0 30 |S==",
         "a1 4 0 20 |...S=",  # needs the whole cluster
         "a2 1 0 20 |.....S=",  # would fit at once, but stands behind it
+    ),
+    "easy: who may pass the head of the line": (  # a1, which is planned to start at 60 s, beside one extra GPU
+        "easy", 4, {},
+        "a0 2 0 40  <60 |S===",
+        "a1 3 0 20  <20 |....S=",  # starts at 40 s, because a0 ends before its limit
+        "a2 1 0 30  <60 |S==",  # ends by then
+        "a3 1 0 50  <70 |S====",  # does not, and takes the extra GPU
+        "a4 1 0 20  <70 |.....S=",  # finds no GPU, and at 30 s none is extra
+        "a5 1 30 10 <40 |   ...S",  # would end at 70 s, too late
+        "a6 1 30 10 <30 |   S",  # ends by 60 s
+    ),
+    "easy: nobody passes if a job without a limit is in the way": (
+        "easy", 4, {},
+        "a0 2 0 30     |S==",
+        "a1 4 0 20 <20 |...S=",
+        "a2 1 0 10 <10 |.....S",
+    ),
+    "easy: only extra GPUs are given away beside a job that is past its limit": (
+        "easy", 4, {},
+        "a0 2 0 50 <20  |S====",
+        "a1 3 0 20 <20  |.....S=",
+        "a2 1 30 30 <30 |   S==",  # the extra one
+        "a3 1 30 10 <10 |   ...S",  # would end before a0 does, but nobody knows
     ),
     "yarn-cs: keeps to the quota": (
         "yarn-cs", 4, {},

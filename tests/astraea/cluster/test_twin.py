@@ -32,6 +32,7 @@ job = st.builds(
     weight=st.sampled_from([1, 1, 2, 0.5]),
     sensitivity=st.sampled_from([1, 1, 0.5, 0.25]),
     deadline=st.one_of(st.none(), st.integers(0, 4000).map(float)),
+    time_limit=st.one_of(st.none(), st.integers(1, 3000).map(float), st.integers(1, 60).map(lambda k: k * 60.0)),
 )
 
 
@@ -58,7 +59,7 @@ def among(**values: list[float]) -> dict[str, st.SearchStrategy[float]]:
 
 NO_OPTIONS: st.SearchStrategy[dict[str, float]] = st.just({})
 OPTIONS = {
-    **dict.fromkeys(("fifo", "yarn-cs", "max-min", "finish-time-fairness", "allox-under-leases"), NO_OPTIONS),
+    **dict.fromkeys(("fifo", "easy", "yarn-cs", "max-min", "finish-time-fairness", "allox-under-leases"), NO_OPTIONS),
     "allox": st.fixed_dictionaries({}, optional=among(alpha=[0.25, 0.5, 1])),
     "tiresias-l": st.fixed_dictionaries(
         among(threshold=[60, 100, 300, 600]),
@@ -82,7 +83,8 @@ OPTIONS = {
 def run_engine(case: dict[str, Any], name: str, parameters: dict[str, float]) -> Result:
     """The case in the engine's own terms."""
     jobs = pd.DataFrame(case["jobs"]).rename(columns={"submit": "submit_time"})
-    jobs = jobs.assign(job_id=jobs.index, tenant="t" + jobs["tenant"].astype(str)).astype({"deadline": float})
+    jobs = jobs.assign(job_id=jobs.index, tenant="t" + jobs["tenant"].astype(str))
+    jobs = jobs.astype({"deadline": float, "time_limit": float})
     trace = Trace.from_frame(jobs, weights={f"t{t}": w for t, w in enumerate(case["tenant_weights"])})
     policy = policy_named(name).with_parameters(**parameters)
     if "lease_term" in policy.parameters:
