@@ -26,8 +26,8 @@ from astraea.core.compilation import inlined
 # Only an event can open the way: while nothing happens, the shadow time comes closer and the extra GPUs stay the same.
 @policy(
     "easy",
-    about="EASY backfilling by the time limits of the jobs: a later job may start if it does not delay the first in the "
-    "queue. A job without a limit is planned as if it never ended.",
+    about="EASY backfilling by the time limits of the jobs: a later job may start if it does not delay the first in "
+    "the queue. A job without a limit is planned as if it never ended.",
     paper="Lifka, JSSPP 1995; Mu'alem and Feitelson, TPDS 2001",
     revisit=lambda _: AT_EVENTS,
 )

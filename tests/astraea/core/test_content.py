@@ -88,8 +88,8 @@ def test_content_is_the_same_in_every_process() -> None:
 
 def test_equal_values_have_equal_content_and_others_differ() -> None:
     values: list[Any] = [
-        0, 0.0, -0.0, False, None, "", b"", (), [], {}, set(), frozenset(), 1, 1.0, True, "1", (1,), [1], {1: 1}, (1, 1),
-        ((1,), 1), "a b", ("a", "b"), ("a b",), np.float32(1), np.float64(1), np.zeros(2), np.zeros((2, 1)),
+        0, 0.0, -0.0, False, None, "", b"", (), [], {}, set(), frozenset(), 1, 1.0, True, "1", (1,), [1], {1: 1},
+        (1, 1), ((1,), 1), "a b", ("a", "b"), ("a b",), np.float32(1), np.float64(1), np.zeros(2), np.zeros((2, 1)),
         np.zeros(2, np.int64), np.array(["a"], dtype=object), np.array(["b"], dtype=object), np.sin, np.cos, len, int,
         float, np, threading, numba.types.int64, summary, compiled, {"a": 1, "b": 2}, {"b": 2, "a": 1},
     ]  # fmt: skip

@@ -41,8 +41,8 @@ def runs() -> list[Run]:
 def test_results_come_in_the_order_of_the_runs_and_equal_ones_once(runs: list[Run], tmp_path: Path) -> None:
     again = Run(tiny(), FOUR, get_policy(runs[0].policy.name).with_parameters(**runs[0].policy.parameters))
     *results, last = run_grid([*reversed(runs), again], cache=tmp_path, progress=False)
-    for run, result in zip(reversed(runs), results, strict=True):
-        same(result, simulate(run.trace, run.cluster, run.policy, run.seed, settings=run.settings))
+    for one, result in zip(reversed(runs), results, strict=True):
+        same(result, simulate(one.trace, one.cluster, one.policy, one.seed, settings=one.settings))
     assert last is results[-1] is not results[0]
     assert len(list(tmp_path.iterdir())) == len(runs)
 
