@@ -130,7 +130,7 @@ class Twin(textbook.Simulation):
             self.carry_out(policy(self))
 
     def carry_out(self, picks: list[Job]) -> None:
-        """After a gang that cannot be placed, only renewals stand."""
+        """After a gang that cannot be placed, undo all decisions except renewals."""
         self.misses = False
         super().carry_out(picks)
 

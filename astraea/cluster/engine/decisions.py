@@ -76,8 +76,8 @@ def are_valid(s: View, x: Private) -> bool:
 def apply(s: View, x: Private) -> bool:
     """Carry the decisions out: revocations and preemptions first, then leases in order of selection.
 
-    A gang for which there are no nodes now is refused, and the policy chooses again without it, for the rest of this
-    round ([Ye2022] Algorithm 1, lines 9 to 16): of the later decisions only renewals stand. Return false if the nodes
+    A gang for which there are no nodes now is refused for the rest of this round, and the policy chooses again without
+    it ([Ye2022] Algorithm 1, lines 9 to 16). Later decisions are undone, except renewals. Return false if the nodes
     that the policy chose cannot be given.
     """
     time = s.now
