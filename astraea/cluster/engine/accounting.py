@@ -109,13 +109,13 @@ def record_hours(s: View, time: float) -> None:
     last = int(time // HOUR)
     while s.clock[0].n_hours <= last:
         row = s.clock[0].n_rows
-        if not s.clock[0].every_hour and row >= 2 and s.clock[0].changed <= s.hour[row - 2] * HOUR:
+        if s.clock[0].every_hour == 0 and row >= 2 and s.clock[0].changed <= s.hour[row - 2] * HOUR:
             row -= 1  # in place of the last row
         s.hour[row] = s.clock[0].n_hours
         write_row(s, row)
         s.clock[0].n_rows = row + 1
         s.clock[0].n_hours += 1
-        if not s.clock[0].every_hour and s.clock[0].n_hours < last:
+        if s.clock[0].every_hour == 0 and s.clock[0].n_hours < last:
             s.clock[0].n_hours = last
 
 

@@ -15,6 +15,7 @@ from matplotlib import pyplot as plt
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.core.errors import InputError
+from astraea.estimation.estimators import estimate
 from astraea.experiments.grid import Grid
 from astraea.experiments.run import Run
 from astraea.traces.describe import offered_load
@@ -284,7 +285,8 @@ def test_as_measured_on_the_authors_workloads_gives_what_their_program_printed(
         run = {"tiresias-l": "tiresias", "yarn-cs": "yarn"}.get(scheduler.name, scheduler.name)
         if run == "fifo":
             continue
-        result = simulated_in_whole_rounds(trace, cluster, scheduler.made, settings=settings_of(PROGRAM, scheduler))
+        settings = settings_of(PROGRAM, scheduler)
+        result = simulated_in_whole_rounds(trace, cluster, scheduler.made, settings=settings, estimator=estimate)
         theirs = printed.loc[f"w2_n64_{run}"]
         loss = float((result.jobs["rho_job"].round(4) < 0.95).mean())
         assert loss == pytest.approx(theirs.sharing_loss_share, abs=6e-5)
