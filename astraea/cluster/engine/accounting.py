@@ -109,13 +109,13 @@ def record_hours(s: View, time: float) -> None:
     last = int(time // HOUR)
     while s.n_hours <= last:
         row = s.n_rows
-        if not s.every_hour and row >= 2 and s.changed <= s.hour[row - 2] * HOUR:
+        if s.every_hour == 0 and row >= 2 and s.changed <= s.hour[row - 2] * HOUR:
             row -= 1  # in place of the last row
         s.hour[row] = s.n_hours
         write_row(s, row)
         s.n_rows = row + 1
         s.n_hours += 1
-        if not s.every_hour and s.n_hours < last:
+        if s.every_hour == 0 and s.n_hours < last:
             s.n_hours = last
 
 

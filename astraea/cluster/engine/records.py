@@ -37,7 +37,7 @@ CLOCK: Final = record(
     ("free_piece", int),
     ("n_hours", int),  # whole hours until now that are recorded ...
     ("n_rows", int),  # ... in so many rows of the timeline
-    ("every_hour", bool),  # true if each hour has a row, even if nothing has changed
+    ("every_hour", int),  # 1 if each hour has a row, even if nothing has changed
     ("changed", float),  # when GPUs or jobs were counted anew for the last time [s]
 )
 

@@ -264,7 +264,7 @@ class Accounts:
         room = np.frombuffer(pages, TIMELINE).reshape(shape).view(np.recarray)
         gangs = np.zeros(max([self.gpus, *(m.demand for m in self.admitted)]) + 1, np.int64)  # a cluster can shrink
         self.view = view = view._replace(timeline=room, hour=np.arange(len(room)), open_gangs=gangs)
-        view.n_rows, view.every_hour = n_hours, True
+        view.n_rows, view.every_hour = n_hours, 1
         view.timeline[n_hours - len(saved.timeline) : n_hours, t] = saved.timeline[:, old]
         shares = zip(saved.share_tenant, saved.share["demand"].tolist(), saved.share["weight"].tolist(), strict=True)
         row_of = {key: k for k, key in enumerate(shares)}
