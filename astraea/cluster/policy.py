@@ -17,6 +17,8 @@ from numba.np.unsafe.ndarray import to_fixed_tuple
 
 from astraea.cluster.engine.accounting import job_fair, tenant_alloc
 from astraea.cluster.engine.queues import some_job_fits as some_job_fits
+from astraea.cluster.engine.records import NOTHING
+from astraea.cluster.engine.records import record as record
 from astraea.cluster.engine.state import WHILE_ONE_FITS, I, View
 from astraea.core.checks import number
 from astraea.core.compilation import inlined
@@ -54,8 +56,9 @@ class Policy:
         True if all leases end together, at multiples of their term; only jobs not renewed then pay checkpoints.
     largest : function of the parameters
         Largest gang that it ever starts, as a multiple of the tenant's quota: 1 with static quotas, else infinite.
-    memory : tuple of two or three int
-        How many numbers it keeps per job, per tenant and, if there is a third, per association of `View.rules`.
+    memory, tenant_memory, association_memory : numpy.dtype
+        Records that it keeps of each job, each tenant, and each association of `View.rules`, made by `record`; zeros at
+        the start. With ``JOB_MEMORY = record(("seen", bool))``, job `j`'s is ``s.memory.view(JOB_MEMORY)[j].seen``.
     alike : bool
         True if it needs equal nodes, and jobs that may run on all of them.
     at_least, at_most : mapping of str to float
@@ -73,7 +76,9 @@ class Policy:
     revisit: Callable[[Mapping[str, float]], int] = lambda _: WHILE_ONE_FITS
     synchronous: Callable[[Mapping[str, float]], bool] = lambda _: False
     largest: Callable[[Mapping[str, float]], float] = lambda _: 1.0
-    memory: tuple[int, ...] = (0, 0)
+    memory: np.dtype[Any] = NOTHING
+    tenant_memory: np.dtype[Any] = NOTHING
+    association_memory: np.dtype[Any] = NOTHING
     alike: bool = False
     at_least: Mapping[str, float] = field(default_factory=dict)
     at_most: Mapping[str, float] = field(default_factory=dict)
@@ -133,8 +138,8 @@ def policy(
     needs_estimates : bool, or function of the parameters
         True if it reads `View.job.estimate`.
     **declared
-        Further fields: `revisit`, `synchronous`, `largest`, `memory`, `alike`, `at_least`, `at_most` and
-        `choices` of `Policy`.
+        Further fields: `revisit`, `synchronous`, `largest`, `memory`, `tenant_memory`, `association_memory`, `alike`,
+        `at_least`, `at_most` and `choices` of `Policy`.
     """
     fields: dict[str, float] = dict(getattr(parameters, "_field_defaults", {}))
     lines = dict(re.findall(r"^\s*(\w+) : (.+(?:\n\s{8,}.+)*)$", docstring(parameters), re.M)) if parameters else {}

@@ -58,9 +58,10 @@ class Run:
     def key(self) -> str:
         """Name of its result in the cache: equal keys mean equal results."""
         policy, settings = self.policy, self.settings
+        memory = str((policy.memory, policy.tenant_memory, policy.association_memory))
         return fingerprint((
             self.code, self.trace.name, self.trace.digest, asdict(self.cluster), self.seed, asdict(settings), self.keep,
-            policy.name, dict(policy.parameters), policy.memory, policy.needs_estimates,
+            policy.name, dict(policy.parameters), memory, policy.needs_estimates,
             identity(self.trace, settings.estimator) if policy.needs_estimates else None,
         ))  # fmt: skip
 
