@@ -12,6 +12,7 @@ import numpy as np
 from numba import types
 
 from astraea.cluster.engine import loop
+from astraea.cluster.engine.records import NOTHING
 from astraea.cluster.engine.state import EVERY_ROUND, View
 from astraea.core.checks import is_number, number, one_of
 from astraea.core.compilation import borrowed, inlined
@@ -56,8 +57,9 @@ class Policy:
         True if all leases end together, at multiples of their term; only jobs not renewed then pay checkpoints.
     largest : function of the parameters
         Largest gang that it ever starts, as a multiple of the tenant's quota: 1 with static quotas, else infinite.
-    memory : tuple of two or three int
-        How many numbers it keeps per job, per tenant and, if there is a third, per association of `View.rules`.
+    memory, tenant_memory, association_memory : numpy.dtype
+        Records that it keeps of each job, each tenant, and each association of `View.rules`, made by `record`; zeros at
+        the start. With ``JOB_MEMORY = record(("seen", bool))``, job `j`'s is ``s.memory.view(JOB_MEMORY)[j].seen``.
     alike : bool
         True if it needs equal nodes, and jobs that may run on all of them.
     equal_parts : bool
@@ -80,7 +82,9 @@ class Policy:
     revisit: Callable[[Mapping[str, float]], int] = lambda _: EVERY_ROUND
     synchronous: Callable[[Mapping[str, float]], bool] = lambda _: False
     largest: Callable[[Mapping[str, float]], float] = lambda _: 1.0
-    memory: tuple[int, ...] = (0, 0)
+    memory: np.dtype[Any] = NOTHING
+    tenant_memory: np.dtype[Any] = NOTHING
+    association_memory: np.dtype[Any] = NOTHING
     alike: bool = False
     equal_parts: bool = False
     at_least: Mapping[str, float] = field(default_factory=dict)
@@ -96,8 +100,8 @@ class Policy:
             raise InputError(
                 f"policy {self.name} is called with a state, got {s!r:.60}; with_parameters(...) changes its parameters"
             )
-        rooms = len(s.memory), len(s.tenant_memory), len(s.association_memory)
-        if len(s.parameters) <= len(self.parameters) or any(a < b for a, b in zip(rooms, self.memory, strict=False)):
+        sizes = self.memory.itemsize * len(s.job), self.tenant_memory.itemsize * len(s.tenant)
+        if len(s.parameters) <= len(self.parameters) or (len(s.memory), len(s.tenant_memory)) != sizes:
             raise InputError(f"policy {self.name}: the state was made for another policy")
         s.parameters[: len(self.parameters)] = [*self.parameters.values()]
         with compile_errors(f"policy {self.name}"):
@@ -175,8 +179,8 @@ def policy(
         True if it reads `View.job.estimate`.
     **properties
         Further properties of `Policy`: `about` (by default the first paragraph of the function's docstring), `paper`,
-        `sees_tenants`, `revokes`, `revisit`, `synchronous`, `largest`, `memory`, `alike`, `equal_parts`, `at_least`,
-        `at_most` and `choices`.
+        `sees_tenants`, `revokes`, `revisit`, `synchronous`, `largest`, `memory`, `tenant_memory`, `association_memory`,
+        `alike`, `equal_parts`, `at_least`, `at_most` and `choices`.
 
     Raises
     ------

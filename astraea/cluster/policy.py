@@ -16,6 +16,7 @@ from astraea.cluster.definition import Policy as Policy
 from astraea.cluster.definition import policy as policy
 from astraea.cluster.engine.accounting import alloc_at_hour, job_fair, tenant_alloc
 from astraea.cluster.engine.queues import some_job_fits as some_job_fits
+from astraea.cluster.engine.records import record as record
 from astraea.cluster.engine.state import I, View
 from astraea.core.compilation import inlined
 from astraea.core.units import HOUR

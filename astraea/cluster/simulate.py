@@ -116,6 +116,8 @@ def waiting(trace: Trace, cluster: Cluster, policy: Policy | str) -> View:
         cluster,
         parameters=chosen.parameters.values(),
         memory=chosen.memory,
+        tenant_memory=chosen.tenant_memory,
+        association_memory=chosen.association_memory,
         decay=math.log(2) / chosen.half_life,
         estimate=(trace.duration, 0.0, 0.0) if chosen.needs_estimates else unknown_times,
     )

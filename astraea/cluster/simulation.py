@@ -62,6 +62,8 @@ def simulated(
         cluster,
         parameters=policy.parameters.values(),
         memory=policy.memory,
+        tenant_memory=policy.tenant_memory,
+        association_memory=policy.association_memory,
         rules=None if rules is None else rules.of(rows),
         lease_rounds=lease_rounds,
         interval=settings.interval,

@@ -213,21 +213,6 @@ def _unbox(kind: Any, value: Any, c: Any) -> Any:
     return NativeValue(cgutils.alloca_once_value(c.builder, native.value), native.is_error, release)
 
 
-def by_reference(state: type[T]) -> type[T]:
-    """Decorate a NamedTuple of arrays: compiled functions take it as a pointer, with the same fields.
-
-    numba passes a tuple field by field and counts references to every array in it. For a state of some twenty arrays
-    this takes longer, to run and to compile, than the work of a short function. If its first array is one record, the
-    fields of the record are attributes that can be set; in Python, the class has to say so.
-    """
-
-    @typeof_impl.register(state)
-    def kind(value: Any, context: Any) -> Any:
-        return Handed(types.BaseTuple.from_types([typeof_impl(field, context) for field in value], state))
-
-    return state
-
-
 def _borrowed(context: Any, state: Any) -> Any:
     if isinstance(state, Reference):
         return Reference(state.state)(state), lambda _, builder, __, values: values[0]

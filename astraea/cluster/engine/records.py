@@ -10,9 +10,13 @@ Records = Any
 """A numpy record array: one record per item, fields by attribute."""
 
 
-def record(*fields: tuple[str, type]) -> np.dtype[Any]:
-    """Return the type of one record: name and type of each field."""
+def record(*fields: tuple[str, Any]) -> np.dtype[Any]:
+    """Return the type of one record: name of each field, and its type, or its type and length."""
     return np.dtype(list(fields), align=True)
+
+
+NOTHING: Final = record()
+"""The type of a record without fields."""
 
 
 CLOCK: Final = record(
@@ -181,3 +185,8 @@ def records(dtype: np.dtype[Any], shape: int | tuple[int, ...] = 1, **values: An
     for name, value in values.items():
         table[name] = value
     return table
+
+
+def bytes_of(dtype: np.dtype[Any], n: int) -> Records:
+    """Return `n` records of zeros as bytes; ``bytes.view(dtype)`` are the records."""
+    return np.zeros(n * dtype.itemsize, np.uint8).view(np.recarray)

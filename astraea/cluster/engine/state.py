@@ -50,9 +50,9 @@ class View(NamedTuple):
     open_gangs: I  #: (GPUs + 1,) candidates that have not been granted at this round, by demand
     expired: I  #: candidates whose lease ended at this round, in job order
     running: I  #: jobs under a running lease, in the order in which they were launched
-    memory: F  #: (k, n) numbers that a policy keeps per job; zeros at the start
-    tenant_memory: F  #: (k, T) numbers that a policy keeps per tenant
-    association_memory: F  #: (k, A) numbers that a policy keeps per association of `rules`
+    memory: r.Records  #: bytes of the records that a policy keeps of each job, see `Policy.memory`
+    tenant_memory: r.Records  #: bytes of the records that a policy keeps of each tenant
+    association_memory: r.Records  #: bytes of the records that a policy keeps of each association of `rules`
     rules: Rules  #: nodes on which jobs may run, the tree of associations, limits; its `nodes` are never 0
     tree: Tree  #: the tenants and the queues above them
     node_free: I  #: (nodes,) GPUs that no job holds, after the last round and completions since then
@@ -120,7 +120,9 @@ def new_state(
     *,
     parameters: Iterable[float] = (),
     estimate: tuple[F | float, ...] = (np.nan, np.nan, np.nan),
-    memory: tuple[int, ...] = (0, 0),
+    memory: np.dtype[Any] = r.NOTHING,
+    tenant_memory: np.dtype[Any] = r.NOTHING,
+    association_memory: np.dtype[Any] = r.NOTHING,
     keep_log: bool = False,
     rules: Rules | None = None,
     equal_parts: bool = False,
@@ -165,9 +167,9 @@ def new_state(
         open_gangs=np.zeros(m + 1, np.int64),
         expired=np.zeros(m, np.int64),
         running=np.zeros(m, np.int64),
-        memory=np.zeros((memory[0], n)),
-        tenant_memory=np.zeros((memory[1], tenants)),
-        association_memory=np.zeros((sum(memory[2:]), len(rules.parent))),
+        memory=r.bytes_of(memory, n),
+        tenant_memory=r.bytes_of(tenant_memory, tenants),
+        association_memory=r.bytes_of(association_memory, len(rules.parent)),
         rules=rules._replace(nodes=nodes_of_gangs(rules, trace, cluster, equal_parts)),
         tree=Tree._make(map(np.array, flat(trace.tenant_weight) if trace.tree is None else trace.tree)),  # writable
         node_free=cluster.node_gpus,

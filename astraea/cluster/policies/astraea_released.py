@@ -80,15 +80,17 @@ class Parameters(NamedTuple):
     revokes=True,
     needs_estimates=lambda p: p["job_order"] == THEMIS,
     revisit=lambda _: EVERY_ROUND,
-    memory=(accounting.PER_JOB, accounting.PER_TENANT),
+    memory=accounting.JOB_MEMORY,
+    tenant_memory=accounting.TENANT_MEMORY,
     choices={"job_order": ORDERS},
 )
 def astraea_released(s: View) -> None:
     """ASTRAEA as its authors released it ([Ye2022], released simulator)."""
+    of_tenant = s.tenant_memory.view(accounting.TENANT_MEMORY)
     p = unpack(Parameters, s.parameters)
-    is_idle = not some_job_fits(s) and not (s.tenant_memory[accounting.NEW].max() > 0 and may_take_delay_jobs(s, p))
+    is_idle = not some_job_fits(s) and not (of_tenant.new.max() > 0 and may_take_delay_jobs(s, p))
     if is_idle and accounting.is_like_the_last(s) and (p.job_order != THEMIS or len(all_candidates(s)) == 0):
-        s.tenant_memory[accounting.UNCOUNTED, 0] += 1
+        of_tenant[0].uncounted += 1
         return
     accounting.open_round(s, p.job_order == FAIRNESS or p.job_order == THEMIS)
     if p.job_order == THEMIS:
@@ -96,7 +98,7 @@ def astraea_released(s: View) -> None:
     if some_job_fits(s) or may_take_delay_jobs(s, p):
         quota = count_gpus(s, p)  # pass A
         for t in range(len(s.tenant)):  # pass B
-            if in_use(s, t) >= quota[t] and s.tenant_memory[accounting.NEW, t] == 0:
+            if in_use(s, t) >= quota[t] and of_tenant[t].new == 0:
                 continue  # no job fits, and none is new, for which leases would be revoked
             keys = np.empty(len(candidates(s, t)))
             write_keys(s, p, keys, t, s.gpus)
@@ -107,7 +109,7 @@ def astraea_released(s: View) -> None:
                 if in_use(s, t) + s.job[j].demand > quota[t] or not fits(s, j):
                     break  # the tenant is done for this round
                 grant(s, j)
-                s.tenant_memory[accounting.NEW, t] -= s.job[j].leases == 0
+                of_tenant[t].new -= s.job[j].leases == 0
                 j = take_first(s, p, keys, t, s.gpus)
     accounting.close_round(s)
 
@@ -115,17 +117,18 @@ def astraea_released(s: View) -> None:
 @inlined
 def write_keys(s: View, p: Parameters, keys: np.ndarray, t: int, most: int) -> None:
     """Write the keys of the queue of tenant `t`: starving jobs by submission, then others; infinite if too large."""
+    m = s.memory.view(accounting.JOB_MEMORY)
     for k, j in enumerate(candidates(s, t)):
-        if s.memory[accounting.DEMAND, j] > most:
+        if m[j].demand > most:
             keys[k] = np.inf
-        elif s.now >= s.memory[accounting.STARVES, j]:
+        elif s.now >= m[j].starves:
             keys[k] = s.job[j].submit_time - FIRST
         elif p.job_order == FAIRNESS:
             keys[k] = accounting.fairness(s, j)
         elif p.job_order == TWO_DAS:
             keys[k] = s.job[j].progress
         elif p.job_order == THEMIS:
-            keys[k] = -s.memory[accounting.UNFAIRNESS, j]
+            keys[k] = -m[j].unfairness
         else:
             keys[k] = s.job[j].submit_time
 
@@ -148,17 +151,19 @@ def take_first(s: View, p: Parameters, keys: np.ndarray, t: int, most: int) -> i
 @inlined
 def waits_longer(s: View, p: Parameters, a: int, b: int) -> bool:
     """Return whether job `a`, submitted after or together with job `b`, goes before it if their keys are equal."""
+    m = s.memory.view(accounting.JOB_MEMORY)
     together = p.job_order == THEMIS or s.job[a].submit_time == s.job[b].submit_time
-    return together and s.memory[accounting.WAITING, a] < s.memory[accounting.WAITING, b]
+    return together and m[a].waiting < m[b].waiting
 
 
 @inlined
 def count_gpus(s: View, p: Parameters) -> np.ndarray:
     """Pass A: count the GPUs that each tenant may hold, over jobs that fit, least served tenant first."""
+    of_tenant = s.tenant_memory.view(accounting.TENANT_MEMORY)
     tenants = len(s.tenant)
     # keys of a tenant are written when it is picked, for the jobs that may still fit
     keys, has_keys = np.empty(len(all_candidates(s))), np.zeros(tenants, np.bool_)
-    used, owed, served = s.tenant_memory[accounting.USED], np.zeros(tenants), np.ones(tenants)
+    used, owed, served = of_tenant.used, np.zeros(tenants), np.ones(tenants)
     hours = min(accounting.WINDOW, int(s.now / HOUR))
     quota, is_closed = np.empty(tenants), np.zeros(tenants, np.bool_)
     for t in range(tenants):
@@ -205,8 +210,9 @@ def least_served(s: View, quota: np.ndarray, served: np.ndarray, is_closed: np.n
 @inlined
 def may_take_delay_jobs(s: View, p: Parameters) -> bool:
     """Return whether a tenant with a new job has a running job that may be preempted for it."""
+    of_tenant = s.tenant_memory.view(accounting.TENANT_MEMORY)
     for k in running(s):
-        if s.tenant_memory[accounting.NEW, s.job[k].tenant] > 0 and is_delay_job(s, p, k):
+        if of_tenant[s.job[k].tenant].new > 0 and is_delay_job(s, p, k):
             return True
     return False
 
@@ -214,6 +220,7 @@ def may_take_delay_jobs(s: View, p: Parameters) -> bool:
 @inlined
 def take_delay_jobs(s: View, p: Parameters, t: int, j: int, quota: float) -> None:
     """Revoke leases of tenant `t` that can be delayed, best served job first, until job `j` fits in the quota."""
+    of_tenant = s.tenant_memory.view(accounting.TENANT_MEMORY)
     while in_use(s, t) + s.job[j].demand > quota:
         best = NO_JOB
         for k in running(s):
@@ -222,8 +229,8 @@ def take_delay_jobs(s: View, p: Parameters, t: int, j: int, quota: float) -> Non
         if best == NO_JOB:
             return
         revoke(s, best)
-        s.tenant_memory[accounting.LAST, 0] += 1
-        accounting.begin_to_wait(s, best, s.tenant_memory[accounting.LAST, 0])
+        of_tenant[0].last += 1
+        accounting.begin_to_wait(s, best, of_tenant[0].last)
 
 
 @inlined
@@ -240,9 +247,10 @@ def is_delay_job(s: View, p: Parameters, k: int) -> bool:
 @inlined
 def goes_before(s: View, p: Parameters, a: int, b: int) -> bool:
     """Return whether delay job `a` is preempted before delay job `b`."""
+    m = s.memory.view(accounting.JOB_MEMORY)
     if p.job_order == THEMIS:
-        if s.memory[accounting.UNFAIRNESS, a] != s.memory[accounting.UNFAIRNESS, b]:
-            return s.memory[accounting.UNFAIRNESS, a] < s.memory[accounting.UNFAIRNESS, b]
+        if m[a].unfairness != m[b].unfairness:
+            return m[a].unfairness < m[b].unfairness
     elif p.job_order == TWO_DAS and s.job[a].progress != s.job[b].progress:
         return s.job[a].progress > s.job[b].progress
     elif accounting.fairness(s, a) != accounting.fairness(s, b):

@@ -25,10 +25,11 @@ as in [Ye2022] (footnote 2).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from astraea.cluster.engine.records import record
 from astraea.cluster.engine.state import AT_EVENTS, WHILE_ONE_FITS, F, I, View
 from astraea.cluster.policy import (
     NO_JOB,
@@ -46,11 +47,17 @@ from astraea.cluster.policy import (
 )
 from astraea.core.compilation import inlined
 
-# kept per job: its pass when it was submitted [leases of one GPU], and whether that is set
-START, SEEN = range(2)
-# kept per tenant: by how much its pass was raised [leases of its quota], whether jobs were left waiting, and its
-# virtual time [leases of one GPU] when the tickets of its active jobs last changed, with the GPU-time then [GPU-s]
-RAISED, WAITS, VIRTUAL, ATTAINED, TICKETS = range(5)
+JOB_MEMORY: Final = record(
+    ("start", float),  # its pass when it was submitted [leases of one GPU]
+    ("seen", bool),  # true if that is set
+)
+TENANT_MEMORY: Final = record(
+    ("raised", float),  # by how much its pass was raised [leases of its quota]
+    ("waits", bool),  # true if jobs were left waiting
+    ("tickets", float),  # of its active jobs
+    ("virtual", float),  # its virtual time when they last changed [leases of one GPU] ...
+    ("attained", float),  # ... and its GPU-time then [GPU-s]
+)
 
 
 class Parameters(NamedTuple):
@@ -75,11 +82,13 @@ class Parameters(NamedTuple):
     sees_tenants=True,
     revisit=lambda p: WHILE_ONE_FITS if p["quanta"] > 0 else AT_EVENTS,
     synchronous=lambda p: p["quanta"] > 0,
-    memory=(2, 5),
+    memory=JOB_MEMORY,
+    tenant_memory=TENANT_MEMORY,
     choices={"others_fill": ("no", "yes"), "quanta": ("own", "common")},
 )
 def gandiva_fair(s: View) -> None:
     """Gang-aware stride (Chaudhary et al., EuroSys 2020; [Ye2022] §6.1.5)."""
+    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
     if len(all_candidates(s)) == 0:
         return
     p = unpack(Parameters, s.parameters)
@@ -103,49 +112,53 @@ def gandiva_fair(s: View) -> None:
         waiting[t] -= 1
         tenant_pass[t] += part * s.job[j].demand / s.tenant[t].quota if waiting[t] > 0 else np.inf
     for t in range(len(s.tenant)):
-        s.tenant_memory[WAITS, t] = waiting[t] > 0
+        of_tenant[t].waits = waiting[t] > 0
 
 
 @inlined
 def passes(s: View, lease_term: float) -> F:
     """Return the pass of every tenant [leases of its quota]: GPU-time of its leases up to their ends, over tickets."""
+    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
     given = s.tenant.attained - s.tenant.held * s.tenant.attained_until  # independent of the time of reading
     for j in running(s):
         given[s.job[j].tenant] += s.job[j].demand * s.job[j].lease_end
-    return given / (s.tenant.quota * lease_term) + s.tenant_memory[RAISED]
+    return given / (s.tenant.quota * lease_term) + of_tenant.raised
 
 
 @inlined
 def start_tenants(s: View, tenant_pass: F, waiting: I) -> None:
     """Raise tenants that left no job waiting and have jobs now to one lease of their quota below those that did."""
-    kept = s.tenant_memory[WAITS] > 0
+    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    kept = of_tenant.waits.copy()
     least = (tenant_pass[kept].min() if kept.any() else tenant_pass.max()) - 1
     for t in range(len(s.tenant)):
         if waiting[t] > 0 and not kept[t] and tenant_pass[t] < least:
-            s.tenant_memory[RAISED, t] += least - tenant_pass[t]
+            of_tenant[t].raised += least - tenant_pass[t]
             tenant_pass[t] = least
 
 
 @inlined
 def start_jobs(s: View, lease_term: float) -> None:
     """Give new jobs the virtual time of their tenant, and advance it at the rate of the current tickets."""
+    m = s.memory.view(JOB_MEMORY)
+    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
     for t in range(len(s.tenant)):
-        virtual = s.tenant_memory[VIRTUAL, t]
+        virtual = of_tenant[t].virtual
         attained = attained_by_tenant(s, t, 0.0)
-        if s.tenant_memory[TICKETS, t] > 0:
-            virtual += (attained - s.tenant_memory[ATTAINED, t]) / (s.tenant_memory[TICKETS, t] * lease_term)
+        if of_tenant[t].tickets > 0:
+            virtual += (attained - of_tenant[t].attained) / (of_tenant[t].tickets * lease_term)
         for j in candidates(s, t)[::-1]:  # the latest jobs are the last
-            if s.memory[SEEN, j] > 0:
+            if m[j].seen:
                 break
-            s.memory[SEEN, j] = 1
-            s.memory[START, j] = virtual
+            m[j].seen = True
+            m[j].start = virtual
         tickets = 0.0
         for c in range(s.tenant[t].first_class, s.tenant[t].end_class):
             tickets += s.share[c].active * s.share[c].weight
-        if tickets != s.tenant_memory[TICKETS, t]:
-            s.tenant_memory[VIRTUAL, t] = virtual
-            s.tenant_memory[ATTAINED, t] = attained
-            s.tenant_memory[TICKETS, t] = tickets
+        if tickets != of_tenant[t].tickets:
+            of_tenant[t].virtual = virtual
+            of_tenant[t].attained = attained
+            of_tenant[t].tickets = tickets
 
 
 @inlined
@@ -154,12 +167,13 @@ def select_job(s: View, t: int, p: Parameters, part: float) -> int:
 
     Within a common quantum, only new jobs.
     """
+    m = s.memory.view(JOB_MEMORY)
     best, best_pass = NO_JOB, np.inf
     weight = s.share.weight[s.tenant[t].first_class : s.tenant[t].end_class].mean()  # passes do not depend on its unit
     for j in candidates(s, t):
         may_start = (fits(s, j) or p.others_fill == 0) and (part == 1 or s.job[j].leases == 0)
         attained = s.job[j].attained_service / (s.job[j].weight * p.lease_term)
-        job_pass = level((s.memory[START, j] + attained) * weight)
+        job_pass = level((m[j].start + attained) * weight)
         if is_open(s, j) and may_start and job_pass < best_pass:
             best, best_pass = j, job_pass
     return best

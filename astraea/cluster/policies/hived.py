@@ -25,6 +25,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from astraea.cluster.engine.records import record
 from astraea.cluster.engine.state import EXPIRED, PENDING, WHILE_ONE_WAITS, I, View, held_by
 from astraea.cluster.policy import (
     NO_JOB,
@@ -44,14 +45,18 @@ from astraea.core.compilation import inlined
 
 NO_CELL: Final = -1
 
-# kept per job: its role, and the first GPU of a guaranteed job's last cell
-ROLE, CELL = range(2)
+JOB_MEMORY: Final = record(
+    ("role", int),
+    ("cell", int),  # first GPU of a guaranteed job's last cell
+)
 
 # roles; EVICTED: a spot job that is not renewed in this round
 SPOT, GUARANTEED, EVICTED = range(3)
 
-# kept with the first tenant about the last round: how many jobs it left on GPUs, and how many it left waiting
-LEFT, WAITED = range(2)
+TENANT_MEMORY: Final = record(  # with the first tenant, about the last round:
+    ("left", int),  # jobs that it left on GPUs
+    ("waited", int),  # jobs that it left waiting
+)
 
 
 class Cells(NamedTuple):
@@ -81,50 +86,56 @@ class Parameters(NamedTuple):
     sees_tenants=True,
     revokes=True,
     revisit=lambda _: WHILE_ONE_WAITS,
-    memory=(2, 2),
+    memory=JOB_MEMORY,
+    tenant_memory=TENANT_MEMORY,
     alike=True,
 )
 def hived(s: View) -> None:
     """HiveD's virtual clusters with guaranteed and spot jobs (Zhao et al., OSDI 2020; [Ye2022] §6.1.5)."""
+    m = s.memory.view(JOB_MEMORY)
+    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
     renew(s, GUARANTEED)
     if may_start(s):
         cells = lay_out(s)
         for jobs in (running(s), renewals(s)):
             for j in jobs:
-                if s.memory[ROLE, j] == GUARANTEED:
-                    mark_job(s, cells, j, int(s.memory[CELL, j]))
+                if m[j].role == GUARANTEED:
+                    mark_job(s, cells, j, m[j].cell)
         for t in range(len(s.tenant)):
             start_guaranteed(s, cells, t)
     renew(s, SPOT)  # jobs whose place no guaranteed job needs
     if may_start(s):
         for j in all_candidates(s):
             if s.job[j].status == PENDING and is_open(s, j) and fits(s, j):
-                s.memory[ROLE, j] = SPOT
+                m[j].role = SPOT
                 grant(s, j)
-    s.tenant_memory[LEFT, 0] = len(running(s)) + s.n_granted - s.n_revoked
-    s.tenant_memory[WAITED, 0] = len(all_candidates(s)) - s.n_granted
+    of_tenant[0].left = len(running(s)) + s.n_granted - s.n_revoked
+    of_tenant[0].waited = len(all_candidates(s)) - s.n_granted
     for j in renewals(s):
-        s.tenant_memory[WAITED, 0] -= is_open(s, j)  # an evicted job may start again in the next round
+        of_tenant[0].waited -= is_open(s, j)  # an evicted job may start again in the next round
 
 
 @inlined
 def renew(s: View, role: int) -> None:
     """Grant every renewal of a role."""
+    m = s.memory.view(JOB_MEMORY)
     for j in renewals(s):
-        if s.memory[ROLE, j] == role:
+        if m[j].role == role:
             grant(s, j)
 
 
 @inlined
 def may_start(s: View) -> bool:
     """Return whether a job is waiting and one has come, ended or been preempted since the last round."""
+    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
     held, waiting = len(running(s)) + len(renewals(s)), len(all_candidates(s)) - len(renewals(s))
-    return waiting > 0 and (s.tenant_memory[LEFT, 0] != held or s.tenant_memory[WAITED, 0] != waiting)
+    return waiting > 0 and (of_tenant[0].left != held or of_tenant[0].waited != waiting)
 
 
 @inlined
 def start_guaranteed(s: View, cells: Cells, t: int) -> None:
     """Start every waiting job of tenant `t` that fits into its free cells, in order of submission."""
+    m = s.memory.view(JOB_MEMORY)
     per_node, most = s.gpus_per_node, cells.left[t]
     for j in candidates(s, t):
         if most == 0:
@@ -136,7 +147,7 @@ def start_guaranteed(s: View, cells: Cells, t: int) -> None:
             most = rounded(s, j) - 1  # nor do they hold a larger one
             continue
         most = min(most, cells.left[t])
-        s.memory[ROLE, j], s.memory[CELL, j] = GUARANTEED, firsts[-1]
+        m[j].role, m[j].cell = GUARANTEED, firsts[-1]
         grant(s, j)
         spare_checkpoints(s, j)
         for i, first in enumerate(firsts):
@@ -148,10 +159,11 @@ def start_guaranteed(s: View, cells: Cells, t: int) -> None:
 @inlined
 def make_room(s: View, cells: Cells, node: int, gpus: int) -> None:
     """Remove spot jobs from a node until it has enough idle GPUs, and give these to a guaranteed job."""
+    m = s.memory.view(JOB_MEMORY)
     while cells.idle[node] < gpus:
         j = victim(s, node, gpus - cells.idle[node])
         if s.job[j].status == EXPIRED:
-            s.memory[ROLE, j] = EVICTED
+            m[j].role = EVICTED
         else:
             revoke(s, j)
         cells.idle[:] += held_by(s, j)
@@ -164,11 +176,12 @@ def victim(s: View, node: int, wanting: int) -> int:
 
     Ties go to the one with the latest checkpoint, then to the one submitted last.
     """
+    m = s.memory.view(JOB_MEMORY)
     best, best_key = NO_JOB, (np.inf, np.inf, np.inf, np.inf)
     for jobs in (running(s), renewals(s)):
         for j in jobs:
             held = held_by(s, j)[node]
-            if held > 0 and s.memory[ROLE, j] == SPOT and is_open(s, j):  # not lost in this round
+            if held > 0 and m[j].role == SPOT and is_open(s, j):  # not lost in this round
                 lost = 0.0 if s.job[j].status == EXPIRED else s.now - s.job[j].lease_start
                 key = (float(max(0, wanting - held)), float(s.job[j].demand), lost, float(-j))
                 if key < best_key:

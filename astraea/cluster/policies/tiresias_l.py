@@ -13,8 +13,9 @@ preemption waits for the end of the lease, as for every lease-based scheduler of
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from astraea.cluster.engine.records import record
 from astraea.cluster.engine.state import AT_EVENTS, PENDING, WHILE_ONE_FITS, WHILE_ONE_WAITS, View
 from astraea.cluster.policies.taking import take_leases
 from astraea.cluster.policy import all_candidates, fits, grant, is_open, policy, unpack
@@ -40,8 +41,10 @@ class Parameters(NamedTuple):
     immediate: float = 0.0
 
 
-# kept per job: attained service [GPU-s] and executed time [s] at its last promotion
-SERVICE, EXECUTED = range(2)
+JOB_MEMORY: Final = record(
+    ("service", float),  # attained service at its last promotion [GPU-s]
+    ("executed", float),  # executed time then [s]
+)
 
 
 # A revoked job may take GPUs in the next round, and time alone promotes jobs.
@@ -52,21 +55,22 @@ SERVICE, EXECUTED = range(2)
     paper="Gu et al., NSDI 2019, §3.2",
     revokes=True,
     revisit=lambda p: WHILE_ONE_WAITS if p["immediate"] > 0 else WHILE_ONE_FITS if p["promote"] > 0 else AT_EVENTS,
-    memory=(2, 0),
+    memory=JOB_MEMORY,
     at_least={"queues": 1, "growth": 1},
     choices={"immediate": ("no", "yes")},
 )
 def tiresias_l(s: View) -> None:
     """Tiresias with least attained service (Gu et al., NSDI 2019, §3.2)."""
+    m = s.memory.view(JOB_MEMORY)
     p = unpack(Parameters, s.parameters)
     jobs = all_candidates(s)
     if p.promote > 0:
         for j in jobs:
-            executed = s.job[j].executed - s.memory[EXECUTED, j]
+            executed = s.job[j].executed - m[j].executed
             has_waited = s.now - s.job[j].waiting_since >= p.promote * executed
             if s.job[j].status == PENDING and executed > 0 and has_waited:
-                s.memory[SERVICE, j] = s.job[j].attained_service
-                s.memory[EXECUTED, j] = s.job[j].executed
+                m[j].service = s.job[j].attained_service
+                m[j].executed = s.job[j].executed
     threshold = p.threshold
     below = 0.0
     for q in range(int(p.queues)):
@@ -84,7 +88,8 @@ def tiresias_l(s: View) -> None:
 @inlined
 def since_promotion(s: View, j: int) -> float:
     """Return the service of finished leases that decides the queue of job `j` [GPU-s]."""
-    return s.job[j].attained_service - s.memory[SERVICE, j]
+    m = s.memory.view(JOB_MEMORY)
+    return s.job[j].attained_service - m[j].service
 
 
 @inlined

@@ -30,7 +30,9 @@ from astraea_ops.live.state import (
     Balance,
     empty_accounts,
     hours_stored,
+    rows_of,
     trace_of,
+    write_rows,
 )
 
 
@@ -217,10 +219,10 @@ class Accounts:
             admitted=tuple(self.admitted[j] for j in keep),
             job=self.view.job[keep],
             private=self.private.job[keep],
-            memory=self.view.memory[:, keep],
+            memory=rows_of(self.view.memory, self.policy.memory, keep),
             tenants=self.trace.tenants,
             tenant=self.view.tenant.copy(),
-            tenant_memory=self.view.tenant_memory.copy(),
+            tenant_memory=rows_of(self.view.tenant_memory, self.policy.tenant_memory, range(len(self.view.tenant))),
             share_tenant=tuple(self.trace.tenants[t] for t in self._tenant_of_share()),
             share=self.view.share.copy(),
             timeline=self.view.timeline[first:hours].copy(),
@@ -243,6 +245,8 @@ class Accounts:
             Cluster(1, self.gpus),
             parameters=self.policy.parameters.values(),
             memory=self.policy.memory,
+            tenant_memory=self.policy.tenant_memory,
+            association_memory=self.policy.association_memory,
             interval=self.interval,
             decay=math.log(2) / self.policy.half_life,
             lease_rounds=self.lease_rounds,
@@ -256,8 +260,7 @@ class Accounts:
         t = [self.trace.tenants.index(saved.tenants[k]) for k in old]
         for name in set(TENANT.names or ()) - set(DERIVED["tenant"]):
             view.tenant[name][t] = saved.tenant[name][old]
-        if len(saved.tenant_memory) == len(view.tenant_memory):  # otherwise another policy wrote it
-            view.tenant_memory[:, t] = saved.tenant_memory[:, old]
+        write_rows(view.tenant_memory, self.policy.tenant_memory, t, [saved.tenant_memory[k] for k in old])
         n_hours = int(saved.clock[0].n_hours)
         shape = max(n_hours, hours) + 64, len(self.trace.tenants)  # a row for every hour since second 0
         pages = mmap.mmap(-1, math.prod(shape) * TIMELINE.itemsize)  # zeros; only written pages take memory
@@ -278,8 +281,7 @@ class Accounts:
             view.job[name][j] = saved.job[name][known]
         for name in set(PRIVATE_JOB.names or ()) - {"heap_position", "log_of"}:
             self.private.job[name][j] = saved.private[name][known]
-        if len(saved.memory) == len(view.memory):
-            view.memory[:, j] = saved.memory[:, known]
+        write_rows(view.memory, self.policy.memory, j, [saved.memory[k] for k in known])
         view.tenant.held[:] = np.bincount(
             view.job.tenant, weights=view.job.demand * (view.job.status == RUNNING), minlength=len(view.tenant)
         )

@@ -173,10 +173,10 @@ def read_state(db: sqlite3.Connection) -> State | None:
         ),
         job=job,
         private=private,
-        memory=_columns([row[3] for row in jobs]),
+        memory=[json.loads(row[3]) for row in jobs],
         tenants=names,
         tenant=_table(TENANT, [row[2:] for row in tenants]),
-        tenant_memory=_columns([row[1] for row in tenants]),
+        tenant_memory=[json.loads(row[1]) for row in tenants],
         share_tenant=tuple(row[0] for row in shares),
         share=_table(SHARE, [row[1:] for row in shares]),
         timeline=timeline,
@@ -217,10 +217,10 @@ def _rows(state: State, since: int) -> dict[str, dict[Any, Sequence[Any]]]:
     return {
         "clock": {(0,): (0, state.epoch, state.serial, *b.clock[0].tolist())},
         "job": {
-            (m.id,): (m.id, m.tenant, m.user, _text(b.memory[:, k]), *columns[k]) for k, m in enumerate(b.admitted)
+            (m.id,): (m.id, m.tenant, m.user, json.dumps(b.memory[k]), *columns[k]) for k, m in enumerate(b.admitted)
         },
         "tenant": {
-            (name,): (name, _text(b.tenant_memory[:, t]), *b.tenant[t].tolist()) for t, name in enumerate(b.tenants)
+            (name,): (name, json.dumps(b.tenant_memory[t]), *b.tenant[t].tolist()) for t, name in enumerate(b.tenants)
         },
         "share": {(w, *row[:2]): (w, *row) for w, row in zip(b.share_tenant, b.share.tolist(), strict=True)},
         "hour": {
@@ -244,11 +244,3 @@ def _table(dtype: np.dtype[Any], rows: Sequence[Sequence[Any]]) -> Any:
 
 def _values(column: Any) -> list[Any]:
     return [None if value != value else value for value in column.tolist()]  # because NaN differs from itself
-
-
-def _text(values: Any) -> str:
-    return json.dumps(values.tolist())
-
-
-def _columns(texts: Sequence[str]) -> Any:
-    return np.array([json.loads(text) for text in texts], np.float64).T if texts else np.zeros((0, 0))

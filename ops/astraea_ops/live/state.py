@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from astraea.cluster.engine.records import CLOCK, JOB, PRIVATE_JOB, SHARE, TENANT, TIMELINE, Records, records
@@ -58,10 +57,10 @@ class AccountsState(NamedTuple):
     admitted: tuple[AdmittedJob, ...]
     job: Records  #: (n,) of `JOB`
     private: Records  #: (n,) of `PRIVATE_JOB`
-    memory: npt.NDArray[np.float64]  #: (k, n), of the policy
+    memory: list[Any]  #: (n,) values of the policy's records
     tenants: tuple[str, ...]
     tenant: Records  #: (T,) of `TENANT`
-    tenant_memory: npt.NDArray[np.float64]  #: (k, T), of the policy
+    tenant_memory: list[Any]  #: (T,) values of the policy's records
     share_tenant: tuple[str, ...]
     share: Records  #: (classes,) of `SHARE`
     timeline: Records  #: (hours, T) of `TIMELINE`
@@ -70,8 +69,8 @@ class AccountsState(NamedTuple):
 def empty_accounts(policy: Policy) -> AccountsState:
     """Return accounts in which nothing has happened."""
     return AccountsState(
-        records(CLOCK), (), records(JOB, 0), records(PRIVATE_JOB, 0), np.zeros((policy.memory[0], 0)),
-        (), records(TENANT, 0), np.zeros((policy.memory[1], 0)), (), records(SHARE, 0), records(TIMELINE, (0, 0)),
+        records(CLOCK), (), records(JOB, 0), records(PRIVATE_JOB, 0), [],
+        (), records(TENANT, 0), [], (), records(SHARE, 0), records(TIMELINE, (0, 0)),
     )  # fmt: skip
 
 
@@ -140,6 +139,19 @@ def hours_stored(policy: Policy) -> int:
     """Return how many of the last hours a policy may ask for."""
     times = [value for value in policy.parameters.values() if math.isfinite(value)]
     return math.ceil(max([MONTH, *times]) / HOUR) + 2
+
+
+def rows_of(memory: Records, dtype: np.dtype[Any], rows: Iterable[int]) -> list[Any]:
+    """Return values of some of the records that a policy keeps, without its types; a list for each record."""
+    records = memory.view(dtype) if dtype.names else None
+    return [[] if records is None else [np.asarray(value).tolist() for value in records[row]] for row in rows]
+
+
+def write_rows(memory: Records, dtype: np.dtype[Any], rows: Sequence[int], values: Sequence[Any]) -> None:
+    """Write records that a policy keeps, unless a policy that keeps other ones has left these values."""
+    for row, found in zip(rows, values, strict=True):
+        if dtype.names and len(found) == len(dtype.names):
+            memory.view(dtype)[row] = tuple(found)
 
 
 OF_JOB: Final = tuple(dict.fromkeys((*(JOB.names or ()), *(PRIVATE_JOB.names or ()))))

@@ -26,10 +26,11 @@ victims.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from astraea.cluster.engine.records import record
 from astraea.cluster.engine.state import EVERY_ROUND, PENDING, View
 from astraea.cluster.policy import (
     NO_JOB,
@@ -45,12 +46,16 @@ from astraea.cluster.policy import (
 )
 from astraea.core.compilation import inlined
 
-# kept per tenant: usage C [GPU], time of the last sample [s], GPUs of the jobs whose penalty is noted
-CONSUMED, SAMPLED, NOTES = range(3)
-# kept with the first tenant: how many jobs were chosen last
-CHOSEN = 3
-# kept per job: its GPUs while its penalty is noted, and after it has become usage
-NOTED, SETTLED = range(2)
+JOB_MEMORY: Final = record(
+    ("noted", int),  # its GPUs while its penalty is noted ...
+    ("settled", int),  # ... and after it has become usage [GPU]
+)
+TENANT_MEMORY: Final = record(
+    ("consumed", float),  # usage C [GPU]
+    ("sampled", float),  # time of the last sample [s]
+    ("notes", int),  # GPUs of the jobs whose penalty is noted
+    ("chosen", int),  # with the first tenant: how many jobs were chosen last
+)
 
 
 class Parameters(NamedTuple):
@@ -72,16 +77,18 @@ class Parameters(NamedTuple):
     paper="Kueue, KEP-4136",
     sees_tenants=True,
     revisit=lambda _: EVERY_ROUND,
-    memory=(2, 4),
+    memory=JOB_MEMORY,
+    tenant_memory=TENANT_MEMORY,
     largest=lambda _: np.inf,
     at_least={"usage_sampling_interval": 1},
 )
 def kueue_afs(s: View) -> None:
     """Kueue's admission fair sharing (https://kueue.sigs.k8s.io, KEP-4136)."""
+    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
     p = unpack(Parameters, s.parameters)
     give_back(s, p)
     for t in range(len(s.tenant)):
-        if s.now - s.tenant_memory[SAMPLED, t] >= p.usage_sampling_interval:
+        if s.now - of_tenant[t].sampled >= p.usage_sampling_interval:
             sample(s, p, t)
     while some_job_fits(s):
         j = next_job(s, p)
@@ -89,16 +96,17 @@ def kueue_afs(s: View) -> None:
         grant(s, j)
     for j in s.granted[: s.n_granted]:
         settle(s, p, j)
-    s.tenant_memory[CHOSEN, 0] = s.n_granted
+    of_tenant[0].chosen = s.n_granted
 
 
 @inlined
 def next_job(s: View, p: Parameters) -> int:
     """Return the job that is admitted next, of those that fit."""
+    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
     best, least, mean = NO_JOB, np.inf, s.tenant.weight.mean()
     for t in range(len(s.tenant)):
-        penalty = entry_penalty(s.tenant_memory[NOTES, t], p)
-        used = usage(s.tenant_memory[CONSUMED, t], penalty, s.tenant[t].weight / mean)
+        penalty = entry_penalty(of_tenant[t].notes, p)
+        used = usage(of_tenant[t].consumed, penalty, s.tenant[t].weight / mean)
         for j in candidates(s, t):
             if is_open(s, j) and fits(s, j) and (
                 best == NO_JOB or goes_before(used, s.rules.bonus[j], j, least, s.rules.bonus[best], best)
@@ -145,32 +153,39 @@ def decayed(consumed: float, runs: float, elapsed: float, p: Parameters) -> floa
 @inlined
 def sample(s: View, p: Parameters, t: int) -> None:
     """Update the usage of queue `t` to now."""
-    elapsed = s.now - s.tenant_memory[SAMPLED, t]
-    s.tenant_memory[CONSUMED, t] = decayed(s.tenant_memory[CONSUMED, t], in_use(s, t), elapsed, p)
-    s.tenant_memory[SAMPLED, t] = max(s.now, s.tenant_memory[SAMPLED, t])
+    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    elapsed = s.now - of_tenant[t].sampled
+    of_tenant[t].consumed = decayed(of_tenant[t].consumed, in_use(s, t), elapsed, p)
+    of_tenant[t].sampled = max(s.now, of_tenant[t].sampled)
 
 
 @inlined
 def note(s: View, j: int) -> None:
     """Note the GPUs of job `j`, which gets its quota, for the penalty, instead of an earlier note."""
-    s.tenant_memory[NOTES, s.job[j].tenant] += s.job[j].demand - s.memory[NOTED, j]
-    s.memory[NOTED, j] = s.job[j].demand
+    m = s.memory.view(JOB_MEMORY)
+    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    of_tenant[s.job[j].tenant].notes += s.job[j].demand - m[j].noted
+    m[j].noted = s.job[j].demand
 
 
 @inlined
 def settle(s: View, p: Parameters, j: int) -> None:
     """Turn the penalty of job `j`, which is admitted, into usage, once."""
-    t, gpus = s.job[j].tenant, s.memory[NOTED, j]
+    m = s.memory.view(JOB_MEMORY)
+    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    t, gpus = s.job[j].tenant, m[j].noted
     sample(s, p, t)
-    s.tenant_memory[CONSUMED, t] += entry_penalty(gpus, p)
-    s.tenant_memory[NOTES, t] -= gpus
-    s.memory[NOTED, j], s.memory[SETTLED, j] = 0, gpus
+    of_tenant[t].consumed += entry_penalty(gpus, p)
+    of_tenant[t].notes -= gpus
+    m[j].noted, m[j].settled = 0, gpus
 
 
 @inlined
 def give_back(s: View, p: Parameters) -> None:
     """Withdraw the penalties of jobs that were chosen last but did not fit on nodes where they may run."""
-    for j in s.granted[: int(s.tenant_memory[CHOSEN, 0])]:
+    m = s.memory.view(JOB_MEMORY)
+    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    for j in s.granted[: of_tenant[0].chosen]:
         if s.job[j].status == PENDING:
-            s.tenant_memory[CONSUMED, s.job[j].tenant] -= entry_penalty(s.memory[SETTLED, j], p)
-            s.memory[SETTLED, j] = 0
+            of_tenant[s.job[j].tenant].consumed -= entry_penalty(m[j].settled, p)
+            m[j].settled = 0

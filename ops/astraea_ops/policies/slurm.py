@@ -67,15 +67,10 @@ from astraea_ops.policies.slurm_backfill import (
     time_limit,
 )
 from astraea_ops.policies.slurm_priority import (
-    BY_END,
-    COMPUTED,
+    ASSOCIATION_MEMORY,
     CONSERVATIVE,
-    MEMORY,
+    JOB_MEMORY,
     NONE,
-    RUN,
-    TO_PLAN,
-    TO_START,
-    WAIT,
     Parameters,
     compute_usage,
     sort_queue,
@@ -91,7 +86,8 @@ from astraea_ops.policies.slurm_priority import (
     paper="https://slurm.schedmd.com",
     sees_tenants=True,
     revisit=lambda _: WHILE_ONE_FITS,
-    memory=MEMORY,
+    memory=JOB_MEMORY,
+    association_memory=ASSOCIATION_MEMORY,
     equal_parts=True,
     largest=lambda p: p["limit"] if p["limit"] > 0 else np.inf,
     at_least={
@@ -104,22 +100,22 @@ from astraea_ops.policies.slurm_priority import (
 )  # fmt: skip
 def slurm(s: View) -> None:
     """Slurm's multifactor priority with Fair Tree and its backfill scheduler (https://slurm.schedmd.com)."""
-    p, kept = unpack(Parameters, s.parameters), s.association_memory
+    p, kept = unpack(Parameters, s.parameters), s.association_memory.view(ASSOCIATION_MEMORY)
     starts, plans = is_due(s, p.sched_interval, p.sched_offset), is_due(s, p.bf_interval, p.bf_offset)
     if not (starts or plans):
         return
-    before = kept[RUN, 0], kept[COMPUTED, 0], kept[WAIT, 0]
+    before = kept[0].run, kept[0].computed, kept[0].wait
     compute_usage(s, p)
     waiting = len(all_candidates(s))
-    if (kept[RUN, 0], kept[COMPUTED, 0], waiting) != before:
-        kept[TO_START, 0] = kept[TO_PLAN, 0] = 1
-    starts, plans = starts and kept[TO_START, 0] > 0, plans and kept[TO_PLAN, 0] > 0
+    if (kept[0].run, kept[0].computed, waiting) != before:
+        kept[0].to_start = kept[0].to_plan = True
+    starts, plans = starts and kept[0].to_start, plans and kept[0].to_plan
     if (starts or plans) and some_job_fits(s):
-        kept[TO_START, 0] = 0
+        kept[0].to_start = False
         if plans:
-            kept[TO_PLAN, 0] = 0
+            kept[0].to_plan = False
         schedule(s, p, plans)
-    kept[WAIT, 0] = waiting if s.n_granted == 0 else -1  # one pass may open the way for the next
+    kept[0].wait = waiting if s.n_granted == 0 else -1  # one pass may open the way for the next
 
 
 @inlined
@@ -132,12 +128,12 @@ def is_due(s: View, every: float, offset: float) -> bool:
 def schedule(s: View, p: Parameters, plans: bool) -> None:
     """Make one pass of the main scheduler, and of backfill after the first job of each partition that does not fit."""
     now, queue = s.now, sort_queue(s, p)
-    running = s.memory[BY_END, : int(s.association_memory[RUN, 0])].copy()
+    running = s.memory.view(JOB_MEMORY).by_end[: s.association_memory.view(ASSOCIATION_MEMORY)[0].run].copy()
     most = min(len(queue), int(p.bf_max_job_test))
     plan = new_plan(s, running, cut_down(p, now), cut_down(p, now) + p.bf_window, most, p.clock_offset)
     taken = np.zeros(len(s.rules.cap))  # of each cap, by running jobs
     for place in running:
-        add_to_caps(s, taken, int(place))
+        add_to_caps(s, taken, place)
     stopped, left = np.zeros(len(s.rules.partition_nodes), np.bool_), np.ones(len(plan.free), np.bool_)
     behind, n = np.empty(most, np.int64), 0
     for j in queue:
@@ -207,12 +203,13 @@ def start(s: View, p: Parameters, plan: Outlook, taken: F, j: int, nodes: I) -> 
         occupy(plan, j, nodes[k], part, end)
         left -= part
     add_to_caps(s, taken, j)
-    k = int(s.association_memory[RUN, 0])
-    s.association_memory[RUN, 0] += 1
-    while k > 0 and expected_end(s, p, int(s.memory[BY_END, k - 1])) > end:
-        s.memory[BY_END, k] = s.memory[BY_END, k - 1]
+    m, kept = s.memory.view(JOB_MEMORY), s.association_memory.view(ASSOCIATION_MEMORY)
+    k = kept[0].run
+    kept[0].run += 1
+    while k > 0 and expected_end(s, p, m.by_end[k - 1]) > end:
+        m.by_end[k] = m.by_end[k - 1]
         k -= 1
-    s.memory[BY_END, k] = j
+    m.by_end[k] = j
 
 
 @inlined

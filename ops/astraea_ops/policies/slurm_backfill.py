@@ -75,7 +75,7 @@ def shape(s: View, j: int) -> tuple[int, int]:
 
 
 @inlined
-def new_plan(s: View, by_end: F, begin: float, end: float, reservations: int, offset: float) -> Outlook:
+def new_plan(s: View, by_end: I, begin: float, end: float, reservations: int, offset: float) -> Outlook:
     """Return a plan without reservations from `begin` to `end`; `by_end` are the running jobs by expected end."""
     nodes, m = len(s.node_free), s.gpus
     plan = Outlook(
@@ -84,8 +84,7 @@ def new_plan(s: View, by_end: F, begin: float, end: float, reservations: int, of
         np.full(nodes, np.inf), np.array([0, 1]),
     )  # fmt: skip
     plan.begin[0], plan.begin[1], plan.open[0] = begin, end, (1 << WORD) - 1
-    for place in by_end:
-        j = int(place)
+    for j in by_end:
         piece = s.job[j].first_piece
         while piece >= 0:
             k = plan.n[PARTS]

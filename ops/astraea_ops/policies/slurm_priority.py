@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from astraea.cluster.engine.records import record
 from astraea.cluster.engine.state import DONE, PENDING, F, I, View
 from astraea.cluster.policy import all_candidates, level
 from astraea.core.compilation import inlined
@@ -13,15 +14,23 @@ from astraea_ops.policies.slurm_backfill import SLURM_22, shape
 
 CONSERVATIVE, EASY, NONE = range(3)
 
-# kept by position, not by job: running jobs in order of their expected ends, waiting jobs in order of priority
-BY_END, QUEUE = range(2)
-# kept per association: decayed usage of a user [units x s] and fair-share factor
-USAGE, FACTOR = range(2)
-# kept with the first association: how many jobs run, how many the last round left waiting (-1 if it started any), how
-# often usage was computed, how many jobs are in the queue and for which computation it is sorted, how many jobs came
-# before, and whether anything happened since the last pass of the main scheduler, and of backfill
-RUN, WAIT, COMPUTED, QUEUED, SORTED, CAME, TO_START, TO_PLAN = range(2, 10)
-MEMORY = 2, 0, 10
+JOB_MEMORY: Final = record(  # by position, not by job
+    ("by_end", int),  # running jobs in order of their expected ends
+    ("queue", int),  # waiting jobs in order of priority
+)
+ASSOCIATION_MEMORY: Final = record(
+    ("usage", float),  # decayed usage of a user [units x s]
+    ("factor", float),  # fair-share factor
+    # with the first association:
+    ("run", int),  # jobs that run
+    ("wait", int),  # jobs that the last round left waiting; -1 if it started any
+    ("computed", int),  # how often usage was computed
+    ("queued", int),  # jobs in the queue
+    ("sorted", int),  # computation for which it is sorted
+    ("came", int),  # jobs that came before
+    ("to_start", bool),  # whether anything happened since the last pass of the main scheduler ...
+    ("to_plan", bool),  # ... and of backfill
+)
 
 
 class Parameters(NamedTuple):
@@ -74,12 +83,13 @@ class Parameters(NamedTuple):
 @inlined
 def priority(s: View, p: Parameters, j: int) -> float:
     """Return the priority of a waiting job: weighted factors as of the last computation, truncated to an integer."""
-    last = p.calc_offset + (s.association_memory[COMPUTED, 0] - 1) * p.calc_period
+    kept = s.association_memory.view(ASSOCIATION_MEMORY)
+    last = p.calc_offset + (kept[0].computed - 1) * p.calc_period
     age = min(max(last - s.job[j].submit_time, 0.0) / p.max_age, 1.0)
     size = (shape(s, j)[0] / len(s.node_free) + s.job[j].demand / s.gpus) / 2
     if p.favor_small > 0:
         size = 1 - size
-    factor = s.association_memory[FACTOR, s.rules.association[j]]
+    factor = kept[s.rules.association[j]].factor
     return np.floor(
         p.weight_fairshare * factor + p.weight_age * age + p.weight_jobsize * size + s.rules.bonus[j]
     )
@@ -88,31 +98,31 @@ def priority(s: View, p: Parameters, j: int) -> float:
 @inlined
 def sort_queue(s: View, p: Parameters) -> I:
     """Return the waiting jobs by tier, then priority, then submission; sorted anew after each computation of usage."""
-    kept, queue, n = s.association_memory, s.memory[QUEUE], 0
+    kept, queue, n = s.association_memory.view(ASSOCIATION_MEMORY), s.memory.view(JOB_MEMORY).queue, 0
     candidates = all_candidates(s)
-    if kept[SORTED, 0] != kept[COMPUTED, 0]:
+    if kept[0].sorted != kept[0].computed:
         negative = np.array([-priority(s, p, j) for j in candidates])
         order = np.argsort(negative, kind="mergesort")
         order = order[np.argsort(-s.rules.tier[candidates[order]], kind="mergesort")]
         n = len(candidates)
         queue[:n] = candidates[order]
-        kept[SORTED, 0] = kept[COMPUTED, 0]
+        kept[0].sorted = kept[0].computed
     else:
-        for k in range(int(kept[QUEUED, 0])):
-            if s.job[int(queue[k])].status == PENDING:
+        for k in range(kept[0].queued):
+            if s.job[queue[k]].status == PENDING:
                 queue[n] = queue[k]
                 n += 1
-        for j in candidates[np.searchsorted(candidates, int(kept[CAME, 0])) :]:
+        for j in candidates[np.searchsorted(candidates, kept[0].came) :]:
             k = n
-            while k > 0 and is_before(s, p, j, int(queue[k - 1])):
+            while k > 0 and is_before(s, p, j, queue[k - 1]):
                 queue[k] = queue[k - 1]
                 k -= 1
             queue[k] = j
             n += 1
-    kept[QUEUED, 0] = n
+    kept[0].queued = n
     if len(candidates) > 0:
-        kept[CAME, 0] = max(kept[CAME, 0], candidates[-1] + 1)
-    return queue[:n].astype(np.int64)
+        kept[0].came = max(kept[0].came, candidates[-1] + 1)
+    return queue[:n].copy()
 
 
 @inlined
@@ -126,35 +136,37 @@ def is_before(s: View, p: Parameters, j: int, other: int) -> bool:
 @inlined
 def compute_usage(s: View, p: Parameters) -> None:
     """Add the usage of jobs since the last round, and decay and rank it at the end of each `calc_period`."""
-    rate, kept = np.log(2) / p.half_life, s.association_memory
-    if kept[COMPUTED, 0] == 0 and s.n_launched == 0:
-        kept[USAGE] = s.rules.usage
+    rate, m, kept = np.log(2) / p.half_life, s.memory.view(JOB_MEMORY), s.association_memory.view(ASSOCIATION_MEMORY)
+    usage = kept.usage
+    if kept[0].computed == 0 and s.n_launched == 0:
+        usage[:] = s.rules.usage
         rank(s)
-    last = p.calc_offset + (kept[COMPUTED, 0] - 1) * p.calc_period
+    last = p.calc_offset + (kept[0].computed - 1) * p.calc_period
     while last + p.calc_period <= s.now:
         add_usage(s, last, last + p.calc_period, rate, True)
-        kept[USAGE] *= np.exp(-rate * p.calc_period)
+        usage *= np.exp(-rate * p.calc_period)
         add_usage(s, last, last + p.calc_period, rate, False)
         rank(s)
-        kept[COMPUTED, 0] += 1
+        kept[0].computed += 1
         last += p.calc_period
-    if kept[RUN, 0] == s.n_running:
+    if kept[0].run == s.n_running:
         return  # no job has ended since the last round
     add_usage(s, last, np.inf, rate, True)
     n = 0
-    for k in range(int(kept[RUN, 0])):
-        if s.job[int(s.memory[BY_END, k])].status != DONE:
-            s.memory[BY_END, n] = s.memory[BY_END, k]
+    for k in range(kept[0].run):
+        if s.job[m.by_end[k]].status != DONE:
+            m.by_end[n] = m.by_end[k]
             n += 1
-    kept[RUN, 0] = n
+    kept[0].run = n
 
 
 @inlined
 def add_usage(s: View, since: float, until: float, rate: float, ended: bool) -> None:
     """Add the usage of jobs from `since` to `until`: of jobs that ended in that time, or of those that did not."""
-    faded, usage = np.exp(-rate * (until - since)), s.association_memory[USAGE]
-    for k in range(int(s.association_memory[RUN, 0])):
-        j = int(s.memory[BY_END, k])
+    m, kept = s.memory.view(JOB_MEMORY), s.association_memory.view(ASSOCIATION_MEMORY)
+    faded, usage = np.exp(-rate * (until - since)), kept.usage
+    for k in range(kept[0].run):
+        j = m.by_end[k]
         user, units = s.rules.association[j], s.rules.charge[j]
         begin = s.job[j].lease_start
         end = begin + s.job[j].executed if s.job[j].status == DONE else np.inf
@@ -174,7 +186,7 @@ def rank(s: View) -> None:
     Equal users share a rank. A user goes before an account equal to it and shares the rank of the first user in there.
     Users of equal accounts are ranked together.
     """
-    parent, fair = s.rules.parent, level_fair_shares(s)
+    parent, fair, kept = s.rules.parent, level_fair_shares(s), s.association_memory.view(ASSOCIATION_MEMORY)
     n = len(parent)
     depth, users, is_account = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.bool_)
     for a in range(n):
@@ -204,7 +216,7 @@ def rank(s: View) -> None:
             if not is_tied:
                 shared[g] = following[g]
             if not is_account[a]:
-                s.association_memory[FACTOR, a] = shared[g] / everyone
+                kept[a].factor = shared[g] / everyone
             elif not is_first and is_tied and is_account[members[before]]:
                 group[a] = groups
             else:
@@ -219,7 +231,7 @@ def rank(s: View) -> None:
 def level_fair_shares(s: View) -> F:
     """Return parts of the shares over parts of the usage, among siblings; infinite before any usage."""
     parent, shares = s.rules.parent, s.rules.shares
-    usage, n = s.association_memory[USAGE].copy(), len(parent)
+    usage, n = s.association_memory.view(ASSOCIATION_MEMORY).usage.copy(), len(parent)
     for a in range(n):
         if parent[a] >= 0:
             usage[parent[a]] = 0

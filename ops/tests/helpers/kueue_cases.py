@@ -18,10 +18,8 @@ from astraea.cluster.engine.leases import arrive
 from astraea.cluster.engine.state import RUNNING, View
 from astraea.cluster.policies import get_policy
 from astraea_ops.policies.kueue_afs import (
-    CONSUMED,
-    NOTED,
-    NOTES,
-    SAMPLED,
+    JOB_MEMORY,
+    TENANT_MEMORY,
     Parameters,
     decayed,
     entry_penalty,
@@ -54,14 +52,22 @@ def parameters(case: Case, *, fair: bool = True) -> Parameters:
     return Parameters(float(case.get("half_life_s", 1e12)) if fair else 0.0, float(case.get("sampling_interval_s", 1)))
 
 
+def of_tenants(s: View) -> Any:
+    """What the policy keeps of each tenant."""
+    return s.tenant_memory.view(TENANT_MEMORY)
+
+
 def state(rows: list[str], p: Parameters, *, gpus: int = 8, now: float = 0.0, weight: float | None = None) -> View:
     """The policy's view when these jobs wait and their usage was sampled just now; the tenants share one weight."""
     trace = trace_of(jobs(*rows))
     if weight is not None:
         trace = trace.with_weights(dict.fromkeys(trace.tenants, weight))
     s: View
-    s, x = small_state(trace, Cluster(1, gpus), memory=(2, 4), parameters=np.array([*p, 0.0]))
-    s.now, s.tenant_memory[SAMPLED] = now, now
+    s, x = small_state(
+        trace, Cluster(1, gpus), parameters=np.array([*p, 0.0]), memory=JOB_MEMORY, tenant_memory=TENANT_MEMORY
+    )
+    s.now = now
+    of_tenants(s).sampled = now
     for j in range(len(trace)):
         if trace.submit_time[j] <= now:
             arrive(s, x, j, trace.submit_time[j])
@@ -81,15 +87,15 @@ def decay(case: Case) -> None:
     before = numbers(case["consumed"]) or saved
     for resource in {*expected, *runs, *before, "cpu"}:
         s = state(["a0 1 9 1"], p)
-        s.tenant[0].held, s.tenant_memory[CONSUMED, 0] = runs.get(resource, 0), before.get(resource, 0)
-        s.tenant_memory[SAMPLED, 0] = -(elapsed or 0)
+        s.tenant[0].held, of_tenants(s)[0].consumed = runs.get(resource, 0), before.get(resource, 0)
+        of_tenants(s)[0].sampled = -(elapsed or 0)
         choose(s)
-        assert s.tenant_memory[CONSUMED, 0] == pytest.approx(expected.get(resource, 0.0), abs=1.01e-9)
+        assert of_tenants(s)[0].consumed == pytest.approx(expected.get(resource, 0.0), abs=1.01e-9)
         if "requeue_after_s" in case:  # that is when it looks again
             s.now = case["requeue_after_s"]
             choose(s)
             assert s.now - -elapsed == interval
-            assert s.tenant_memory[SAMPLED, 0] == s.now
+            assert of_tenants(s)[0].sampled == s.now
 
 
 def decay_many(case: Case) -> None:
@@ -123,7 +129,7 @@ def usage_compared(case: Case) -> None:
 def weight_of_a_queue(case: Case) -> None:
     given = case["weight"] if isinstance(case["weight"], int) else None
     s = state(["a0 1 0 1", "b1 1 0 1"], Parameters(), weight=given)
-    s.tenant_memory[CONSUMED] = 6.0
+    of_tenants(s).consumed = 6.0
     assert usage(6.0, 0.0, s.tenant[0].weight) == 6 / case["expected"]
 
 
@@ -141,7 +147,7 @@ def penalty_applies(case: Case) -> None:
         s.job[0].decided = True  # it has its quota, and is no candidate
         s.open_gangs[2] = 0
     choose(s)
-    assert (s.tenant_memory[CONSUMED, 0] > 0) == case["expected"]
+    assert (of_tenants(s)[0].consumed > 0) == case["expected"]
 
 
 def ledger(case: Case) -> None:
@@ -157,8 +163,8 @@ def ledger(case: Case) -> None:
             else:
                 s.job[j].demand = int(step["push"].get(resource, 0))
                 note(s, j)
-        left[resource] = s.tenant_memory[NOTES, 0]
-        assert left[resource] == s.memory[NOTED].sum()
+        left[resource] = of_tenants(s)[0].notes
+        assert left[resource] == s.memory.view(JOB_MEMORY).noted.sum()
     assert {r: v for r, v in left.items() if v} == expected
     assert any(left.values()) == case["expected_pending"]
 
@@ -166,14 +172,14 @@ def ledger(case: Case) -> None:
 def settlement(case: Case) -> None:
     p = parameters(case)
     s = state([f"a0 {case['workload_requests']['cpu']} 0 1"], p)
-    s.tenant_memory[CONSUMED, 0] = numbers(case["consumed"]).get("cpu", 0.0)
-    s.tenant_memory[SAMPLED, 0] = -case["elapsed_s"]
+    of_tenants(s)[0].consumed = numbers(case["consumed"]).get("cpu", 0.0)
+    of_tenants(s)[0].sampled = -case["elapsed_s"]
     note(s, 0)
-    assert entry_penalty(s.tenant_memory[NOTES, 0], p) == float(case["pending_penalty"]["cpu"])
+    assert entry_penalty(of_tenants(s)[0].notes, p) == float(case["pending_penalty"]["cpu"])
     for _ in range(case["settle_times"]):
         settle(s, p, 0)
-    assert s.tenant_memory[CONSUMED, 0] == float(case["expected"]["cpu"])
-    assert s.tenant_memory[SAMPLED, 0] == max(0, -case["elapsed_s"])
+    assert of_tenants(s)[0].consumed == float(case["expected"]["cpu"])
+    assert of_tenants(s)[0].sampled == max(0, -case["elapsed_s"])
 
 
 def transition(case: Case) -> None:
@@ -186,8 +192,8 @@ def transition(case: Case) -> None:
         s.region["length"] = 0
         s.open_gangs[2] = 0
     choose(s)
-    assert (s.tenant_memory[CONSUMED, 0] > 0) == case["expected_folded_into_consumed"]
-    assert (s.tenant_memory[NOTES, 0] > 0) == case["expected_still_pending"]
+    assert (of_tenants(s)[0].consumed > 0) == case["expected_folded_into_consumed"]
+    assert (of_tenants(s)[0].notes > 0) == case["expected_still_pending"]
 
 
 def order(case: Case) -> None:
@@ -222,7 +228,7 @@ def admission(case: Case) -> None:
         if letters[queue] in tenants:
             t = tenants.index(letters[queue])
             s.tenant[t].weight = weight
-            s.tenant_memory[CONSUMED, t] = decayed(numbers(case["consumed"].get(queue)).get("cpu", 0.0), 0.0, 0.0, p)
+            of_tenants(s)[t].consumed = decayed(numbers(case["consumed"].get(queue)).get("cpu", 0.0), 0.0, 0.0, p)
     assert {waits[j]["name"] for j in choose(s)} == set(case["expected_admitted"])
 
 

@@ -35,9 +35,9 @@ def by_name(b: AccountsState) -> dict[str, object]:
     private = [name for name in b.private.dtype.names if name not in ("heap_position", "log_of")]
     return {
         "clock": b.clock.tobytes(),
-        "job": {m: (repr(b.private[private][k]), repr(b.job[k]), b.memory[:, k].tobytes())
+        "job": {m: (repr(b.private[private][k]), repr(b.job[k]), repr(b.memory[k]))
                 for k, m in enumerate(b.admitted)},
-        "tenant": {name: (b.tenant[t].tobytes(), b.tenant_memory[:, t].tobytes(), b.timeline[:, t].tobytes())
+        "tenant": {name: (b.tenant[t].tobytes(), repr(b.tenant_memory[t]), b.timeline[:, t].tobytes())
                    for t, name in enumerate(b.tenants)},
         "share": {(name, b.share[k].tobytes()) for k, name in enumerate(b.share_tenant)},
     }  # fmt: skip

@@ -19,12 +19,14 @@ from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea_ops.policies.slurm import cut_end
 from astraea_ops.policies.slurm_backfill import choose, expected_start, new_plan
-from astraea_ops.policies.slurm_priority import FACTOR, MEMORY, USAGE, Parameters
+from astraea_ops.policies.slurm_priority import ASSOCIATION_MEMORY, JOB_MEMORY, Parameters
 from astraea_ops.policies.slurm_priority import rank as compute_ranks
 
 SHARES = {"a": 1.0, "b": 2.0, "c": 4.0}
 TREE = {"a": "", "b": "", "b1": "b", "a/u": "a", "a/v": "a", "b/u": "b", "b1/u": "b1", "b1/v": "b1", "w": ""}
 """Accounts and users, each with its parent; `w` is a user at the top."""
+
+KEPT: Any = {"memory": JOB_MEMORY, "association_memory": ASSOCIATION_MEMORY}
 
 
 def starts(rows: list[dict[str, Any]], time_limit: float, gpus: int = 4, **parameters: float | str) -> dict[str, float]:
@@ -36,10 +38,10 @@ def starts(rows: list[dict[str, Any]], time_limit: float, gpus: int = 4, **param
 def ranked(usage: list[float], shares: list[float]) -> list[float]:
     """Fair-share factors of accounts."""
     trace = trace_of(jobs(*(f"{t} 1 0 1" for t in "abcd"[: len(shares)])), dict(zip("abcd", shares, strict=False)))
-    view, _ = small_state(trace, Cluster(1), memory=MEMORY)
-    view.association_memory[USAGE] = [*usage, 0]
+    view, _ = small_state(trace, Cluster(1), **KEPT)
+    view.association_memory.view(ASSOCIATION_MEMORY).usage = [*usage, 0]
     compute_ranks(view)
-    return [float(f) for f in view.association_memory[FACTOR, :-1]]
+    return [float(f) for f in view.association_memory.view(ASSOCIATION_MEMORY).factor[:-1]]
 
 
 def test_accounts_are_ranked_by_shares_over_usage() -> None:
@@ -67,10 +69,10 @@ def test_a_tree_is_ranked_as_by_the_twin_with_ties(seed: int) -> None:
         parent=np.array([*(names.index(above) if above else -1 for above in TREE.values()), -1]),
         shares=np.array([*twin.shares.values(), 1.0]),
     )
-    view, _ = small_state(trace, Cluster(1), memory=MEMORY, rules=rules)
-    view.association_memory[USAGE] = [twin.usage.get(a, 0) for a in [*names, "root"]]
+    view, _ = small_state(trace, Cluster(1), **KEPT, rules=rules)
+    view.association_memory.view(ASSOCIATION_MEMORY).usage = [twin.usage.get(a, 0) for a in [*names, "root"]]
     compute_ranks(view)
-    found = dict(zip([*names, "root"], view.association_memory[FACTOR], strict=True))
+    found = dict(zip([*names, "root"], view.association_memory.view(ASSOCIATION_MEMORY).factor, strict=True))
     assert [found[user] for user, _ in order] == [r / len(order) for r in rank]
 
 
@@ -128,10 +130,10 @@ def test_versions_of_backfill(version: str, alone: int, end: float, begin: float
     assert choose(free, everywhere, 1, 4, p.bf_rules).tolist() == [alone]
     assert choose(free, everywhere, 2, 4, p.bf_rules).tolist() == [0, 1]
     assert cut_end(p, 130.0) == end
-    view, _ = small_state(trace_of(jobs("a 1 0 1")), Cluster(4, 4), memory=MEMORY)
+    view, _ = small_state(trace_of(jobs("a 1 0 1")), Cluster(4, 4), **KEPT)
 
     def expected(at: float, first: int, second: int, later: float) -> tuple[float, list[int]]:
-        plan = new_plan(view, np.zeros(0), 0.0, 3600.0, 1, 0.0)
+        plan = new_plan(view, np.zeros(0, np.int64), 0.0, 3600.0, 1, 0.0)
         plan.free[:], plan.n[0] = 0, 2
         plan.end[:2], plan.job[:2], plan.node[:2], plan.gpus[:2] = (50, later), (0, 1), (first, second), 4
         found, nodes = expected_start(plan, everywhere, 1, 4, 0.0, at, np.inf, p.bf_rules, 0.0)

@@ -49,7 +49,7 @@ def test_cells_of_all_tenants_add_up_to_their_quotas_and_do_not_overlap(n: int, 
     names = [f"t{t:02}" for t in range(len(weights))]
     frame = pd.DataFrame({"job_id": names, "tenant": names, "demand": 1, "submit_time": 0.0, "duration": 1.0})
     trace = trace_of(frame, dict(zip(names, weights, strict=True)))
-    view, _ = small_state(trace, Cluster(n, p), memory=hived.memory)
+    view, _ = small_state(trace, Cluster(n, p), memory=hived.memory, tenant_memory=hived.tenant_memory)
     cells = lay_out(view)
     uses = np.zeros(n * p, int)
     for t in range(len(weights)):
