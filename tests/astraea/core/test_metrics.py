@@ -10,7 +10,7 @@ import pytest
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
-from astraea.core import metrics, wording
+from astraea.core import metrics
 from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea.traces.trace import Trace
@@ -112,7 +112,7 @@ def test_summary_has_every_figure() -> None:
 
 
 def test_a_summary_is_printed_as_a_table_with_units_and_stays_data() -> None:
-    found = wording.Summary(
+    found = metrics.Summary(
         policy="fifo", jobs=11304, average_jct=13932.0, median_jct=244.0, sharing_loss=0.282,
         tenant_sharing_loss=float("nan"), excluded_gpu_time=7.2e6, average_slowdown=2.0,
     )  # fmt: skip

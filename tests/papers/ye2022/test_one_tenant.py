@@ -9,8 +9,7 @@ from listed_jobs import listed
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas
-from astraea.cluster.simulate import simulate
-from astraea.cluster.simulate import split_off_impossible
+from astraea.cluster.simulate import simulate, split_off_impossible
 from astraea.core.errors import InputError
 from astraea.core.units import HOUR
 from astraea.traces.trace import Trace
