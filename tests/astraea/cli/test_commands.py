@@ -10,8 +10,8 @@ import subprocess
 from contextlib import suppress
 from io import StringIO
 from pathlib import Path
-from types import SimpleNamespace
 
+import numba
 import pandas as pd
 import pytest
 from astraea.audit.audit import WHAT_IF
@@ -20,13 +20,12 @@ from processes import ASTRAEA, started, wait_until
 from tiny_trace import TINY, command
 
 import astraea
-from astraea.cli.arguments import say_if_compiling
 from astraea.cli.main import app, main
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.engine import loop
 from astraea.cluster.policies import all_policies, get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
+from astraea.core import compilation
 from astraea.core.metrics import summary, tenant_windows
 from astraea.core.result import JOB_COLUMNS
 from astraea.estimation.estimates import ESTIMATORS
@@ -200,15 +199,34 @@ def test_lease_term_with_measured_overheads(tiny: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out.splitlines()[1].split()[0] == "900"
 
 
-def test_who_waits_for_the_compiler_is_told(
+def test_who_waits_for_the_compiler_is_told_once_and_only_if_it_compiles(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    function = numba.njit(lambda x: x)
+    for argument in (1, 1.0):
+        with compilation.announced("the simulator"):
+            function(argument)
+        assert capsys.readouterr().err == "compiling the simulator: about a minute, only once\n"
+        with compilation.announced("the simulator"):
+            function(argument)
+        assert capsys.readouterr().err == ""
+    monkeypatch.setattr(compilation, "is_silent", True)
+    with compilation.announced("the simulator"):
+        function("x")
+    assert capsys.readouterr().err == ""
+
+
+def test_kept_results_are_shown_and_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(loop, "run", SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path))))
-    say_if_compiling()
-    assert "compiling the simulator before its first run" in capsys.readouterr().err
-    (tmp_path / "loop.run-38.py311.nbi").touch()
-    say_if_compiling()
-    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
+    (tmp_path / "a.zip").write_bytes(bytes(200_000))
+    assert main(["cache"]) == 0
+    assert capsys.readouterr().out == f"{tmp_path}: 1 result, 0.2 MB\n"
+    assert main(["cache", "clear"]) == 0
+    assert capsys.readouterr().out == f"{tmp_path}: removed 1 result\n"
+    assert not any(tmp_path.iterdir())
+
 
 
 def test_describe_prints_what_was_read(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -117,6 +117,8 @@ def test_mean_interval_is_student_t() -> None:
     assert (a.mean, a.n) == (3.0, 5)
     assert a.high - a.mean == pytest.approx(2.7764 * np.sqrt(2.5 / 5), rel=1e-4)  # t table: 4 degrees of freedom
     assert b.mean == 7.0 and np.isnan(b.low) and np.isnan(b.high)
+
+
 def test_a_summary_is_a_series_with_units_in_its_names() -> None:
     h = 3600.0
     jobs = pd.DataFrame({"tenant": list("aab"), "demand": [2, 2, 9], "submit_time": 0.0, "duration": [2 * h, h, h]})

@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import joblib
@@ -24,33 +23,28 @@ from astraea.experiments.cache import read_entry
 from astraea.experiments.grid import grid, run_grid
 from astraea.experiments.run import Run
 
-MYMOD = """
+CELL = """
 import numba
 import numpy as np
+from astraea.cluster.policy import all_candidates, fits, grant, policy
 ORDER = np.array([1.0])
 
 @numba.njit
 def step():
     return int(ORDER[0])
-"""
-HELPED = """
-from astraea.cluster.policy import all_candidates, fits, grant, policy
 
 @policy("helped")
 def helped(s):
-    for j in all_candidates(s)[:: mymod.sub.step() * Mode.A.value]:
+    for j in all_candidates(s)[:: step() * Mode.A.value]:
         if fits(s, j):
             grant(s, j)
 """
 
 
-def policy_of_a_user(folder: Path) -> dict[str, Any]:
-    """Code in the session of a user, and a module of theirs."""
-    mymod = ModuleType("mymod")
-    exec(compile(MYMOD, str(folder / "mymod.py"), "exec"), vars(mymod))
-    mymod.sub = mymod  # type: ignore[attr-defined]
-    scope: dict[str, Any] = {"__name__": "__main__", "mymod": mymod, "Mode": enum.IntEnum("Mode", {"A": 1})}
-    exec(compile(HELPED, "<cell>", "exec"), scope)
+def session() -> dict[str, Any]:
+    """Code in the session of a user."""
+    scope: dict[str, Any] = {"__name__": "__main__", "Mode": enum.IntEnum("Mode", {"A": 1})}
+    exec(compile(CELL, "<cell>", "exec"), scope)
     return scope
 
 
@@ -63,9 +57,9 @@ def test_what_a_helper_reads_is_read_again_wherever_it_is(jobs: int, tmp_path: P
         found.append(simulate(tiny(), FOUR, scope["helped"]))
         return [float(r.jobs["end_time"].sum()) for r in found]
 
-    first, second = policy_of_a_user(tmp_path), policy_of_a_user(tmp_path)
+    first, second = session(), session()
     forward = ends(first, jobs, "cache")
-    first["mymod"].ORDER[0] = -1.0
+    first["ORDER"][0] = -1.0
     backward = ends(first, jobs, "cache")
     assert all(one != other for one, other in zip(backward, forward, strict=True))
     second["Mode"] = enum.IntEnum("Mode", {"A": -1})  # who has compiled nothing before
@@ -87,16 +81,16 @@ def runs() -> list[Run]:
 @pytest.mark.slow
 def test_dask_gives_the_same_bytes_and_names_a_failing_run(cluster: Any, runs: list[Run], tmp_path: Path) -> None:
     (bad,) = grid([tiny("short")], [FOUR], ["astraea"], {"lease_term": [5]})
-    scope = policy_of_a_user(tmp_path)
+    scope = session()
     own = Run(tiny(), FOUR, scope["helped"])
     named = r"trace short, .* policy astraea \(lease_term=5.* seed 0: .*interval"
     with Client(cluster), joblib.parallel_config("dask"):
         far = run_grid([*runs, own], cache=tmp_path / "dask", progress=False)
         with pytest.raises(InputError, match=named):
             run_grid([bad, *runs], cache=tmp_path / "failing", progress=False)
-        scope["mymod"].ORDER[0] = -1.0
+        scope["ORDER"][0] = -1.0
         (back,) = run_grid([own], cache=tmp_path / "changed", progress=False)
-    scope["mymod"].ORDER[0] = 1.0
+    scope["ORDER"][0] = 1.0
     here = run_grid([*runs, own], cache=tmp_path / "here", progress=False)
     assert content(tmp_path / "dask") == content(tmp_path / "here")
     for a, b in zip(far, here, strict=True):

@@ -14,7 +14,6 @@ import pytest
 from places import ROOT
 
 from astraea.cli.main import run
-from astraea.experiments.parallel import computing
 from papers.__main__ import app
 from papers.claims.checks import STATEMENTS
 from papers.claims.evaluate import read_claims
@@ -30,7 +29,7 @@ def test_figures_passes_everything_on(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Any] = []
 
     def make_figures(**options: Any) -> int:
-        calls.append((options, computing.place.processes))
+        calls.append((options, joblib.effective_n_jobs(None)))
         return 3
 
     monkeypatch.setattr("papers.running.figures.make_figures", make_figures)

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from astraea.experiments import keys
 from astraea.experiments.cache import fill
 from papers import charts
 from papers.market.constraints import violations
@@ -213,15 +212,12 @@ def test_the_notebooks_compute_nothing_beside_their_grids(cache: Path, monkeypat
     assert {path.name for path in cache.iterdir()} == entries
 
 
-def test_a_plan_is_made_once_and_by_no_code_of_tables() -> None:
+def test_a_plan_is_made_once() -> None:
     """Tables share runs: every plan of the default point is among those of Fig 4."""
     known = [run.key for run in plans("philly", "small", "Fig 4").runs]
     assert len(set(known)) == len(known)
     for figure in ("Fig 7", "Fig 9", "Fig 12"):
         assert {run.key for run in plans("philly", "small", figure).runs} <= set(known)
-    for run in (*market_grid("philly", "small").runs, *properties_grid("philly", "small").runs):
-        files = keys.reached(run.call[0]).files
-        assert files and Path(tables.__file__) not in files
 
 
 def test_choices_of_theta_and_lambda() -> None:
