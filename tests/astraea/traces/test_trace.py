@@ -295,7 +295,7 @@ def test_a_dataframe_needs_four_columns() -> None:
     df = pd.DataFrame({"tenant": ["x", "y"], "demand": [2, 1], "submit_time": [5.0, 0.0], "duration": [60, 90]})
     trace = Trace.from_frame(df)
     assert (trace.name, trace.job_id.tolist(), trace.demand.tolist()) == ("trace", ["1", "0"], [1, 2])
-    with pytest.raises(InputError, match=r"^trace, row 1: demand must be a whole number of GPUs from 1 to .*, got 0\.5"):
+    with pytest.raises(InputError, match=r"^trace, row 1: demand must be a whole number of GPUs from 1 to .*, got 0.5"):
         Trace.from_frame(df.assign(demand=[2, 0.5]))
     with pytest.raises(InputError, match=r"^trace: column 'duration' is missing; found tenant, demand, submit_time"):
         Trace.from_frame(df.drop(columns="duration"))
