@@ -237,7 +237,7 @@ def test_a_killed_grid_keeps_what_was_finished(tmp_path: Path, capsys: pytest.Ca
 
 
 OWN = """
-from astraea.cluster.policy import all_candidates, fits, grant, policy
+from astraea.cluster.policy import all_candidates, fits, grant, policy, record
 {imports}
 @policy("own", **dict({declared}))
 def own(s):
@@ -265,7 +265,10 @@ def test_two_policies_of_one_name_give_two_results_and_two_provenances(tmp_path:
 
 def test_whatever_a_policy_declares_is_in_its_key(tmp_path: Path) -> None:
     """The cache must not answer where `simulate` refuses."""
-    shown = "memory=np.dtype([('seen', bool)])", "revisit=lambda p: 2", "synchronous=lambda p: True", "largest=lambda p: 2.0", "alike=True"
+    shown = (
+        "memory=record(('seen', bool))", "revisit=lambda p: 2", "synchronous=lambda p: True", "largest=lambda p: 2.0",
+        "alike=True", "equal_parts=True",
+    )  # fmt: skip
     keys = {Run(tiny(), FOUR, own(declared=declared)).key for declared in ("", *shown)}
     assert len(keys) == 1 + len(shown)
     uneven = Cluster.of([3, 1])
