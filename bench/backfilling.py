@@ -40,10 +40,15 @@ PLAIN: Final = {
 }
 
 
-def rigid_jobs(seed: int, count: int = 10_000, load: float = 0.95) -> pd.DataFrame:
-    """Draw jobs of 1 to 127 nodes, with limits of one to four times their durations, that load the nodes so much."""
+def rigid_jobs(seed: int, count: int = 10_000, load: float = 0.95, *, powers: bool = False) -> pd.DataFrame:
+    """Draw jobs of 1 to 127 nodes, with limits of one to four times their durations, that load the nodes so much.
+
+    With `powers`, sizes are rounded down to powers of two.
+    """
     rng = np.random.default_rng(seed)
     demand = np.floor(np.exp(rng.uniform(0, np.log(128), count))).astype(int)
+    if powers:
+        demand = 2 ** np.log2(demand).astype(int)
     duration = np.clip(np.round(rng.lognormal(7, 1.2, count)), 60, 86_400)
     limit = 60 * np.ceil(duration * rng.uniform(1, 4, count) / 60)
     gap = (demand * duration).mean() / (load * NODES)
@@ -164,6 +169,7 @@ def main() -> None:
     """Print the waits under each rule, as means over the seeds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5, help="number of seeds (default 5)")
+    parser.add_argument("--powers", action="store_true", help="sizes are powers of two")
     parser.add_argument("--swf", type=Path, help="write the jobs of seed 0 to this file, and nothing else")
     chosen = parser.parse_args()
     if chosen.swf:
@@ -171,7 +177,7 @@ def main() -> None:
         return
     rows = []
     for seed in range(chosen.seeds):
-        jobs = rigid_jobs(seed)
+        jobs = rigid_jobs(seed, powers=chosen.powers)
         starts = {name: engine(jobs, name) for name in ENGINE}
         starts |= {name: plain(jobs, *rule) for name, rule in PLAIN.items()}
         rows += [{"rule": name, "seed": seed, **waits(jobs, start)} for name, start in starts.items()]
