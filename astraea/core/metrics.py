@@ -1,13 +1,12 @@
 """Metrics of a `Result`: job completion time, slowdown, long-term GPU-time fairness, utilization.
 
 Pure functions; equation numbers are those of [Ye2022]. The fairness of a job or tenant that is owed nothing is
-undefined: it is NaN, excluded from shares, and counted (`undefined_jobs`). `mean_interval` is for measures of several
-runs.
+undefined: it is NaN, excluded from shares, and counted (`undefined_jobs`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -194,17 +193,3 @@ def summary(result: Result) -> dict[str, Any]:
 def named(figures: Mapping[str, Any]) -> dict[str, float]:
     """Return the numbers of a `summary` in the units of `NAMES`, by their names there."""
     return {name: figures[key] * factor for key, (name, factor) in NAMES.items()}
-
-
-def mean_interval(frame: pd.DataFrame, by: str | Sequence[str], value: str) -> pd.DataFrame:
-    """Return the mean over the rows of each class (seeds), with its 95 % confidence interval (Student's t).
-
-    The columns are `by`, mean, low, high and n; low and high are NaN where there is one row only.
-    """
-    keys = [by] if isinstance(by, str) else list(by)
-    table = frame.groupby(keys, sort=False, observed=True)[value].agg(["mean", "std", "count"]).reset_index()
-    n = table["count"].to_numpy()
-    import scipy  # imports its special when it is used; its stats would take two seconds
-
-    half = scipy.special.stdtrit(np.maximum(n - 1, 1), 0.975) * table["std"] / np.sqrt(n)
-    return table[keys].assign(mean=table["mean"], low=table["mean"] - half, high=table["mean"] + half, n=n)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from astraea.core.metrics import mean_interval
+from astraea.core.intervals import mean_interval
 from astraea.core.wording import SECONDS, duration_text
 from astraea.plots import look, order, style
 from papers.charts.axes import BEHIND, announce_cut, name_axis, name_ticks, named

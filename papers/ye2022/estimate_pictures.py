@@ -11,7 +11,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import Formatter, MaxNLocator
 
-from astraea.core.metrics import mean_interval
+from astraea.core.intervals import mean_interval
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.plots import look, style
 from papers import charts

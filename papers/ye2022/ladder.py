@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.cluster.settings import Settings
-from astraea.core.metrics import mean_interval
+from astraea.core.intervals import mean_interval
 from astraea.core.result import Result
 from astraea.experiments.archive import Keep
 from astraea.experiments.grid import Grid

@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from astraea.core.metrics import SLACK, has_sharing_loss, hourly, mean_interval, sharing_loss, summary, tenant_windows
+from astraea.core.intervals import mean_interval
+from astraea.core.metrics import SLACK, has_sharing_loss, hourly, sharing_loss, summary, tenant_windows
 from astraea.core.result import Result
 from astraea.core.units import DAY
 from astraea.plots import order

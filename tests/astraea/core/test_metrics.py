@@ -12,6 +12,7 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
 from astraea.core import metrics
 from astraea.core.errors import InputError
+from astraea.core.intervals import mean_interval
 from astraea.core.result import Result
 from astraea.traces.trace import Trace
 
@@ -113,7 +114,7 @@ def test_summary_has_every_figure() -> None:
 
 def test_mean_interval_is_student_t() -> None:
     frame = pd.DataFrame({"s": ["a"] * 5 + ["b"], "y": [1.0, 2.0, 3.0, 4.0, 5.0, 7.0]})
-    a, b = metrics.mean_interval(frame, "s", "y").itertuples()
+    a, b = mean_interval(frame, "s", "y").itertuples()
     assert (a.mean, a.n) == (3.0, 5)
     assert a.high - a.mean == pytest.approx(2.7764 * np.sqrt(2.5 / 5), rel=1e-4)  # t table: 4 degrees of freedom
     assert b.mean == 7.0 and np.isnan(b.low) and np.isnan(b.high)

@@ -19,7 +19,8 @@ from astraea.cluster.policies import all_policies, get_policy
 from astraea.cluster.policy import View, grant
 from astraea.cluster.simulate import simulate
 from astraea.core.errors import PolicyError
-from astraea.core.metrics import mean_interval, summary, tenant_sharing_loss
+from astraea.core.intervals import mean_interval
+from astraea.core.metrics import summary, tenant_sharing_loss
 from astraea.core.units import DAY
 from astraea.experiments.leaderboard import MEASURES, NO_PAST, _drawn, contest, measures, standings
 from astraea.traces.trace import Trace
