@@ -9,6 +9,7 @@ from typing import Any
 
 import numba
 import numpy as np
+import pandas as pd
 import pytest
 from numba.extending import register_jitable
 from places import HELPERS, ROOT
@@ -88,11 +89,13 @@ def test_content_is_the_same_in_every_process() -> None:
 
 def test_equal_values_have_equal_content_and_others_differ() -> None:
     values: list[Any] = [
-        0, 0.0, -0.0, False, None, "", b"", (), [], {}, set(), frozenset(), 1, 1.0, True, "1", (1,), [1], {1: 1}, (1, 1),
-        ((1,), 1), "a b", ("a", "b"), ("a b",), np.float32(1), np.float64(1), np.zeros(2), np.zeros((2, 1)),
+        0, 0.0, -0.0, False, None, "", b"", (), [], {}, set(), frozenset(), 1, 1.0, True, "1", (1,), [1], {1: 1},
+        (1, 1), ((1,), 1), "a b", ("a", "b"), ("a b",), np.float32(1), np.float64(1), np.zeros(2), np.zeros((2, 1)),
         np.zeros(2, np.int64), np.array(["a"], dtype=object), np.array(["b"], dtype=object), np.sin, np.cos, len, int,
         float, np, threading, numba.types.int64, summary, compiled, {"a": 1, "b": 2}, {"b": 2, "a": 1},
     ]  # fmt: skip
+    table = pd.DataFrame({"a": [1.0, np.nan], "b": ["x", None]})
+    values += [table, table.rename(columns={"a": "c"}), table.fillna(0), table.set_index("b"), table.astype({"b": object})]
     digests = [content(value) for value in values]
     assert len({*digests}) == len(values)
     assert content({"a", "b"}) == content({"b", "a"}) and content(np.arange(3)) == content(np.arange(4)[:3])

@@ -120,7 +120,7 @@ def test_a_killed_worker_is_one_sentence(runs: list[Run], tmp_path: Path) -> Non
     scope: dict[str, Any] = {"__name__": "__main__", "PARENT": os.getpid()}
     exec(compile(KILLER, "<cell>", "exec"), scope)
     killed = [Run(tiny(name), FOUR, scope["killer"]) for name in ("x", "y")]
-    sentence = r"^a worker process was killed, perhaps for lack of memory; try fewer jobs \(finished results are kept\)$"
+    sentence = r"^a worker process was killed, perhaps for lack of memory; try fewer jobs \(finished results are kept"
     with joblib.parallel_config("loky", n_jobs=2):
         with pytest.raises(InputError, match=sentence):
             run_grid(killed, cache=tmp_path, progress=False)
