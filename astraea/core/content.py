@@ -26,6 +26,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import pandas as pd
 from numba import types
 from numba.core.dispatcher import Dispatcher
 
@@ -36,7 +37,7 @@ _PLAIN: Final = {NoneType, EllipsisType, bool, int, float, complex, str, bytes, 
 
 
 def content(value: Any, name: str = "the value") -> str:
-    """Return the SHA-256 of a value's content: numbers, texts, arrays, containers, dataclasses, functions, classes.
+    """Return the SHA-256 of a value's content: numbers, texts, arrays, tables, containers, functions, classes.
 
     `InputError` if it contains something whose content cannot be known, such as an open file; `name` says where.
     """
@@ -116,6 +117,8 @@ class _Walk:
             yield self.of_name(kind, name).encode()
             for f in fields(kind):
                 yield from self.parts(getattr(value, f.name), f"{name}.{f.name}")
+        elif kind is pd.DataFrame:
+            yield from self.parts([value.index.tolist(), [(c, *_column(value[c])) for c in value]], name)
         elif kind is CodeType:
             yield from self.parts([getattr(value, part) for part in _OF_CODE], name)
         elif isinstance(value, types.Type | np.dtype):
@@ -185,6 +188,13 @@ class _Walk:
             f"{name} is or contains a {type(value).__qualname__}, whose content cannot be known, so results that "
             "depend on it cannot be cached; use numbers, texts, arrays, or containers and functions of these"
         )
+
+
+def _column(column: pd.Series[Any]) -> tuple[str, Any]:
+    """Return the type and the values of a table's column; a missing value is None unless it is a number."""
+    is_number = isinstance(column.dtype, np.dtype) and not column.dtype.hasobject
+    values = column.to_numpy() if is_number else column.astype(object).where(column.notna(), None).tolist()
+    return str(column.dtype), values
 
 
 _ARRAYS: Final = (np.ndarray, np.recarray)

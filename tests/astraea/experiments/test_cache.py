@@ -14,7 +14,8 @@ import joblib
 import pandas as pd
 import pytest
 from places import HELPERS, ROOT
-from processes import run, started, wait_until
+from processes import run as run_command
+from processes import started, wait_until
 from small_runs import FOUR, content, forbid, same, tiny
 
 from astraea.cluster.cluster import Cluster
@@ -284,7 +285,7 @@ def test_every_module_that_a_cached_function_imports_is_in_its_key() -> None:
                  "papers.market.study.runs", "papers.ye2022.falsifier", "papers.ye2022.generator"):  # fmt: skip
         part = ".".join(name.split(".")[:2])
         code = f"import sys, {name}; print(*(m for m in sys.modules if m.startswith(('astraea.', 'papers.'))))"
-        done = run(sys.executable, "-c", code, env={"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)})
+        done = run_command(sys.executable, "-c", code, env={"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)})
         for module in done.stdout.split():
             inside = {*(f"astraea.{p}" for p in source.SIMULATING), part, *shown}
             assert module.count(".") == 1 or ".".join(module.split(".")[:2]) in inside, (name, module)
@@ -299,9 +300,9 @@ def test_an_edit_of_the_source_moves_the_key_of_what_computes_with_it(edited: st
     modules = ["astraea.cluster.simulate", "papers.gavel.simulate", "papers.market.model"]
     code = f"import papers; from astraea.core.source import digest; print(*map(digest, {modules}))"
     env = {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
-    before = run(sys.executable, "-c", code, env=env, cwd=tmp_path).stdout.split()
+    before = run_command(sys.executable, "-c", code, env=env, cwd=tmp_path).stdout.split()
     (tmp_path / edited).write_text((tmp_path / edited).read_text() + "# a comment\n")
-    after = run(sys.executable, "-c", code, env=env, cwd=tmp_path).stdout.split()
+    after = run_command(sys.executable, "-c", code, env=env, cwd=tmp_path).stdout.split()
     moved = [module for module, old, new in zip(modules, before, after, strict=True) if old != new]
     expected = {"astraea": modules, "areas.py": modules[1:], "gavel": modules[1:2], "market": modules[2:]}
     assert moved == expected[next(part for part in expected if part in edited)]
