@@ -28,6 +28,7 @@ from astraea.core.metrics import SHARING_LOSS
 from astraea.core.result import Result
 from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
+from papers.ye2022.readings import FLAWED, NO_COST
 from papers.ye2022.whole_rounds import in_whole_rounds
 
 COLUMNS: Final = ("job_id", "end_time", "fairness", "lease_expiry_cnt", "preempt_cnt", "submit_time", "duration")
@@ -77,7 +78,7 @@ class Reference:
     @property
     def settings(self) -> Settings:
         """Return its settings: the released simulator only counts overheads, and most of its runs have the flaw."""
-        return Settings(checkpoint_overhead=0.0, restart_overhead=0.0, list_removal_flaw=RUNS[self.run].is_flawed)
+        return FLAWED if RUNS[self.run].is_flawed else NO_COST
 
 
 def references(folder: str | Path) -> list[Reference]:

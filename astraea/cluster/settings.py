@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
-
-import numpy as np
+from typing import Any, ClassVar, Final
 
 from astraea.cluster.engine.placement import PLACEMENTS
 from astraea.core.checks import number, one_of
-from astraea.core.errors import InputError
 from astraea.estimation.estimates import check
 
 
@@ -32,8 +29,6 @@ class Settings:
         constant.
     estimate_error : float
         Mean absolute percentage error of the estimator `noisy` (0.5 is 50 %), 0 for the others.
-    list_removal_flaw : bool
-        If true, some leases last a round longer, as in the simulator that ASTRAEA's authors released.
     """
 
     interval: float = 10.0
@@ -42,15 +37,14 @@ class Settings:
     placement: str = "consolidated"
     estimator: str = "oracle"
     estimate_error: float = 0.0
-    list_removal_flaw: bool = False
+
+    list_removal_flaw: ClassVar[bool] = False
+    """True in the settings of the simulator that ASTRAEA's authors released (`loop.hold_back_neighbours`)."""
 
     def __post_init__(self) -> None:
         for name, least in (("interval", SHORTEST), ("checkpoint_overhead", 0.0), ("restart_overhead", 0.0)):
             expected = f"a time from {least:g} to 1e9 s"
             self._set(name, number(getattr(self, name), name, least=least, most=1e9, expected=expected))
-        if not isinstance(self.list_removal_flaw, bool | np.bool):
-            raise InputError(f"list_removal_flaw must be true or false, got {self.list_removal_flaw!r}")
-        self._set("list_removal_flaw", bool(self.list_removal_flaw))
         self._set("placement", str(one_of(self.placement, PLACEMENTS, "placement")))
         check(self.estimator, self.estimate_error)
         self._set("estimator", str(self.estimator))

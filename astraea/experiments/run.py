@@ -151,7 +151,7 @@ class Run:
             "gpus_per_node": self.cluster.gpus_per_node,
             "policy": self.policy.name,
             "seed": self.seed,
-            **{f.name: getattr(self.settings, f.name) for f in fields(Settings)},
+            **{f.name: getattr(self.settings, f.name) for f in fields(self.settings)},
             **self.policy.as_text,
         }
 

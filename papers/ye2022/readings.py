@@ -16,8 +16,8 @@ everything else is exact.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from astraea.cluster.policies import get_policy
@@ -39,7 +39,16 @@ NO_COST: Final = Settings(checkpoint_overhead=0.0, restart_overhead=0.0)
 OWN: Final = {policy.name: policy for policy in (astraea_with_rules, allox_under_leases)}
 """Policies that only the evaluation has, by name."""
 
-FLAWED: Final = dataclasses.replace(NO_COST, list_removal_flaw=True)  # as in the released simulator
+
+@dataclass(frozen=True)
+class Flawed(Settings):
+    """Settings of the released simulator with its flaw: some leases last a round longer."""
+
+    list_removal_flaw: bool = True  # type: ignore[misc]
+
+
+FLAWED: Final = Flawed(checkpoint_overhead=0.0, restart_overhead=0.0)
+"""Settings of the released simulator."""
 
 
 class Scheduler(NamedTuple):

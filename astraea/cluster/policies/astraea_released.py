@@ -13,7 +13,7 @@ It differs from Algorithms 1 and 2 ([Ye2022] §5.2) in what it counts, which job
   with floor(quota) over the number of the tenant's jobs as a job's share.
 
 The order of jobs within a tenant is a parameter, as in the released simulator. There, checkpoints and restarts cost
-no time, and some leases are a round too long: simulate with both overheads 0 and `list_removal_flaw` to get its times.
+no time, and some leases are a round too long: simulate with the settings `FLAWED` of papers/ye2022 to get its times.
 
 Departures: GPUs are placed as everywhere in this package. The released simulator places first fit. This does not affect
 times, because a gang may be spread and CPUs never run out on nodes of 8 GPUs and 64 CPUs.

@@ -86,10 +86,6 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
         [*RELEASED, "--param", "job_order=lifo"],
         ["policy astraea-released: job_order must be fairness or 2das or themis or fifo, got 'lifo'"],
     ),
-    "neither true nor false": (
-        [*RELEASED, "--param", "list_removal_flaw=maybe"],
-        ["list_removal_flaw must be true or false, got 'maybe'"],
-    ),
     "placement": ([*RUN, "--param", "placement=best"], ["placement must be one of consolidated, strict", "'best'"]),
     "text as seed": ([*RUN, "--seed", "x"], ["'--seed': expected a whole number", "'x'"]),
     "unknown option": ([*RUN, "--fast"], ["No such option '--fast'"]),

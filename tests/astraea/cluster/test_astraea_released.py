@@ -9,10 +9,8 @@ from released_twin import Job, Simulator
 from schedules import FREE, check, jobs, simulated, trace_of
 
 from astraea.cluster.cluster import Cluster
-from astraea.cluster.settings import Settings
+from papers.ye2022.readings import FLAWED
 from verification.astraea_runs import released_rho
-
-FLAWED = Settings(checkpoint_overhead=0, restart_overhead=0, list_removal_flaw=True)
 
 
 def workload(seed: int) -> pd.DataFrame:

@@ -177,7 +177,6 @@ def test_a_third_of_nine_gpus_is_three(weight: float) -> None:
         (lambda: Settings(interval=0), "interval must be"),
         (lambda: Settings(restart_overhead=np.nan), "restart_overhead must be"),
         (lambda: Settings(placement="near"), "placement must be"),
-        (lambda: Settings(list_removal_flaw=1), "list_removal_flaw must be"),
     ],
 )
 def test_bad_arguments_are_refused(call: Callable[[], Any], message: str) -> None:

@@ -22,9 +22,8 @@ def test_numbers_of_numpy_and_whole_numbers_become_plain_ones() -> None:
     given: dict[str, Any] = {
         "interval": np.int64(10), "checkpoint_overhead": np.float32(5), "restart_overhead": 20,
         "placement": np.str_("spread"), "estimator": np.str_("noisy"), "estimate_error": np.int8(1),
-        "list_removal_flaw": np.True_, "whole_rounds": np.False_,
     }  # fmt: skip
-    wanted = Settings(10.0, 5.0, 20.0, "spread", "noisy", 1.0, True, False)
+    wanted = Settings(10.0, 5.0, 20.0, "spread", "noisy", 1.0)
     kept = Settings(**given)
     assert json.dumps(asdict(kept)) == json.dumps(asdict(wanted))
     trace, fifo = trace_of(jobs("a0 1 0 10")), get_policy("fifo")
