@@ -294,23 +294,14 @@ class Simulation:
 
     # -- leases (§5.1) ---------------------------------------------------------------------------------------------
 
-    def speed(self, job: Job) -> Exact:
-        """Return the progress that a job makes in a second on its nodes."""
-        return 1
-
-    def end_of_lease(self) -> Exact:
-        """Return the end of a lease that begins now."""
-        assert self.lease is not None
-        return self.now + self.lease
-
     def begin_lease(self, job: Job, renewed: bool) -> None:
         """Start a lease now on `job.nodes`; a job that was preempted first pays for a cold start."""
         job.status, job.renewed, job.lease_start = "running", renewed, self.now
         job.cold = self.restart if job.preemptions and not renewed else 0
         job.overhead += job.cold
-        job.finish = self.now + job.cold + ratio(job.duration - job.progress, self.speed(job))
+        job.finish = self.now + job.cold + job.duration - job.progress
         if self.lease is not None:
-            job.lease_end = self.end_of_lease()
+            job.lease_end = self.now + self.lease
             if job.finish > job.lease_end:
                 job.finish = None
         if job.first_start is None:
@@ -319,17 +310,11 @@ class Simulation:
         self.grants.append(Grant(Fraction(self.now), job.index, renewed, job.nodes))
 
     def end_lease(self, job: Job) -> None:
-        """End a lease: the job saves its state and keeps its GPUs until the round has decided."""
+        """End a lease: the job saves its state, which takes time, and keeps its GPUs until the round has decided."""
         job.held += job.lease_end - job.lease_start
-        job.progress += self.speed(job) * (job.lease_end - job.lease_start - job.cold)
-        self.save(job)
+        job.progress += job.lease_end - job.lease_start - job.cold - self.checkpoint
+        job.overhead += self.checkpoint
         job.status = "asking"
-
-    def save(self, job: Job) -> None:
-        """Charge a checkpoint at the end of the lease, at most the length of the lease."""
-        cost = min(self.checkpoint, job.lease_end - job.lease_start)
-        job.progress -= self.speed(job) * cost
-        job.overhead += cost
 
     def release(self, job: Job) -> None:
         """Free the GPUs; time under a lease that is cut short counts as held."""
@@ -344,10 +329,6 @@ class Simulation:
         self.release(job)
         job.preemptions += 1
         job.status, job.waiting_since = "pending", self.now
-
-    def place(self, demand: int) -> Nodes | None:
-        """Choose nodes for a gang; None withdraws the grant."""
-        return place(self.free_on, self.gpus_per_node, demand)
 
     # -- rounds ----------------------------------------------------------------------------------------------------
 
@@ -369,12 +350,9 @@ class Simulation:
             if job.status == "asking":
                 self.begin_lease(job, renewed=True)
                 continue
-            nodes = self.place(job.demand)
-            if nodes is None:
-                continue
-            for node, gpus in nodes:
+            job.nodes = place(self.free_on, self.gpus_per_node, job.demand)
+            for node, gpus in job.nodes:
                 self.free_on[node] -= gpus
-            job.nodes = nodes
             self.begin_lease(job, renewed=False)
 
     def run(self, policy: Callable[[Simulation], list[Job]]) -> dict[str, Any]:

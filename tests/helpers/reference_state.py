@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from astraea import textbook
-from astraea.textbook import Exact, Job, Nodes, exact
+from astraea.textbook import Exact, Job, Nodes, exact, ratio
 
 
 class JobSpec(NamedTuple):
@@ -98,22 +98,35 @@ class Twin(textbook.Simulation):
         fewest = -(-job.demand // self.gpus_per_node)
         return exact(self.specs[job.index].sensitivity) if len(job.nodes) > fewest else 1
 
-    def end_of_lease(self) -> Exact:
-        """Synchronous leases end at multiples of their term."""
-        assert self.lease is not None
-        return super().end_of_lease() - (self.now % self.lease if self.synchronous else 0)
+    def begin_lease(self, job: Job, renewed: bool) -> None:
+        """Make sensitive jobs slow where they are spread; let synchronous leases end at multiples of their term."""
+        super().begin_lease(job, renewed)
+        job.finish = self.now + job.cold + ratio(job.duration - job.progress, self.speed(job))
+        if self.lease is not None:
+            job.lease_end = self.now + self.lease - (self.now % self.lease if self.synchronous else 0)
+            if job.finish > job.lease_end:
+                job.finish = None
+
+    def end_lease(self, job: Job) -> None:
+        """Charge a checkpoint, but no synchronous job before it is known which jobs lose their GPUs."""
+        job.held += job.lease_end - job.lease_start
+        job.progress += self.speed(job) * (job.lease_end - job.lease_start - job.cold)
+        job.status = "asking"
+        if not self.synchronous:
+            self.save(job)
 
     def save(self, job: Job) -> None:
-        """Synchronous leases: no job pays before it is known which jobs lose their GPUs."""
-        if not self.synchronous:
-            super().save(job)
+        """Charge a checkpoint at the end of the lease, at most the length of the lease."""
+        cost = min(self.checkpoint, job.lease_end - job.lease_start)
+        job.progress -= self.speed(job) * cost
+        job.overhead += cost
 
     def preempt(self, job: Job) -> None:
         """A revoked job loses what it did in this lease."""
         if job.status == "running":
             job.overhead += self.now - job.lease_start - job.cold
         elif self.synchronous:
-            super().save(job)
+            self.save(job)
         super().preempt(job)
 
     def round(self, policy: Callable[[textbook.Simulation], list[Job]]) -> None:
@@ -130,9 +143,19 @@ class Twin(textbook.Simulation):
             self.carry_out(policy(self))
 
     def carry_out(self, picks: list[Job]) -> None:
-        """After a gang that cannot be placed, undo all decisions except renewals."""
+        """As the textbook; after a gang that cannot be placed, undo all decisions except renewals."""
+        for job in self.candidates:
+            if job.status == "asking" and job not in picks:
+                self.preempt(job)
         self.misses = False
-        super().carry_out(picks)
+        for job in picks:
+            if job.status == "asking":
+                self.begin_lease(job, renewed=True)
+            elif (nodes := self.place(job.demand)) is not None:
+                for node, gpus in nodes:
+                    self.free_on[node] -= gpus
+                job.nodes = nodes
+                self.begin_lease(job, renewed=False)
 
     def place(self, demand: int) -> Nodes | None:
         """Choose nodes for a gang; None if it has to wait (only under "strict", because the free GPUs suffice)."""
