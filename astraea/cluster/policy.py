@@ -19,6 +19,7 @@ from astraea.cluster.engine.queues import some_job_fits as some_job_fits
 from astraea.cluster.engine.records import record as record
 from astraea.cluster.engine.state import I, View
 from astraea.core.compilation import inlined
+from astraea.core.compilation import records_in as records_in
 from astraea.core.units import HOUR
 
 

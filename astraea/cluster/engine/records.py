@@ -188,5 +188,5 @@ def records(dtype: np.dtype[Any], shape: int | tuple[int, ...] = 1, **values: An
 
 
 def bytes_of(dtype: np.dtype[Any], n: int) -> Records:
-    """Return `n` records of zeros as bytes; ``bytes.view(dtype)`` are the records."""
+    """Return `n` records of zeros as bytes; `records_in` finds them again."""
     return np.zeros(n * dtype.itemsize, np.uint8).view(np.recarray)

@@ -42,7 +42,7 @@ from astraea.cluster.policy import (
     some_job_fits,
     unpack,
 )
-from astraea.core.compilation import inlined
+from astraea.core.compilation import inlined, records_in
 from astraea.core.units import HOUR
 
 ORDERS: Final = ("fairness", "2das", "themis", "fifo")
@@ -86,7 +86,7 @@ class Parameters(NamedTuple):
 )
 def astraea_released(s: View) -> None:
     """ASTRAEA as its authors released it ([Ye2022], released simulator)."""
-    of_tenant = s.tenant_memory.view(accounting.TENANT_MEMORY)
+    of_tenant = records_in(s.tenant_memory, accounting.TENANT_MEMORY)
     p = unpack(Parameters, s.parameters)
     is_idle = not some_job_fits(s) and not (of_tenant.new.max() > 0 and may_take_delay_jobs(s, p))
     if is_idle and accounting.is_like_the_last(s) and (p.job_order != THEMIS or len(all_candidates(s)) == 0):
@@ -117,7 +117,7 @@ def astraea_released(s: View) -> None:
 @inlined
 def write_keys(s: View, p: Parameters, keys: np.ndarray, t: int, most: int) -> None:
     """Write the keys of the queue of tenant `t`: starving jobs by submission, then others; infinite if too large."""
-    m = s.memory.view(accounting.JOB_MEMORY)
+    m = records_in(s.memory, accounting.JOB_MEMORY)
     for k, j in enumerate(candidates(s, t)):
         if m[j].demand > most:
             keys[k] = np.inf
@@ -151,7 +151,7 @@ def take_first(s: View, p: Parameters, keys: np.ndarray, t: int, most: int) -> i
 @inlined
 def waits_longer(s: View, p: Parameters, a: int, b: int) -> bool:
     """Return whether job `a`, submitted after or together with job `b`, goes before it if their keys are equal."""
-    m = s.memory.view(accounting.JOB_MEMORY)
+    m = records_in(s.memory, accounting.JOB_MEMORY)
     together = p.job_order == THEMIS or s.job[a].submit_time == s.job[b].submit_time
     return together and m[a].waiting < m[b].waiting
 
@@ -159,7 +159,7 @@ def waits_longer(s: View, p: Parameters, a: int, b: int) -> bool:
 @inlined
 def count_gpus(s: View, p: Parameters) -> np.ndarray:
     """Pass A: count the GPUs that each tenant may hold, over jobs that fit, least served tenant first."""
-    of_tenant = s.tenant_memory.view(accounting.TENANT_MEMORY)
+    of_tenant = records_in(s.tenant_memory, accounting.TENANT_MEMORY)
     tenants = len(s.tenant)
     # keys of a tenant are written when it is picked, for the jobs that may still fit
     keys, has_keys = np.empty(len(all_candidates(s))), np.zeros(tenants, np.bool_)
@@ -210,7 +210,7 @@ def least_served(s: View, quota: np.ndarray, served: np.ndarray, is_closed: np.n
 @inlined
 def may_take_delay_jobs(s: View, p: Parameters) -> bool:
     """Return whether a tenant with a new job has a running job that may be preempted for it."""
-    of_tenant = s.tenant_memory.view(accounting.TENANT_MEMORY)
+    of_tenant = records_in(s.tenant_memory, accounting.TENANT_MEMORY)
     for k in running(s):
         if of_tenant[s.job[k].tenant].new > 0 and is_delay_job(s, p, k):
             return True
@@ -220,7 +220,7 @@ def may_take_delay_jobs(s: View, p: Parameters) -> bool:
 @inlined
 def take_delay_jobs(s: View, p: Parameters, t: int, j: int, quota: float) -> None:
     """Revoke leases of tenant `t` that can be delayed, best served job first, until job `j` fits in the quota."""
-    of_tenant = s.tenant_memory.view(accounting.TENANT_MEMORY)
+    of_tenant = records_in(s.tenant_memory, accounting.TENANT_MEMORY)
     while in_use(s, t) + s.job[j].demand > quota:
         best = NO_JOB
         for k in running(s):
@@ -247,7 +247,7 @@ def is_delay_job(s: View, p: Parameters, k: int) -> bool:
 @inlined
 def goes_before(s: View, p: Parameters, a: int, b: int) -> bool:
     """Return whether delay job `a` is preempted before delay job `b`."""
-    m = s.memory.view(accounting.JOB_MEMORY)
+    m = records_in(s.memory, accounting.JOB_MEMORY)
     if p.job_order == THEMIS:
         if m[a].unfairness != m[b].unfairness:
             return m[a].unfairness < m[b].unfairness

@@ -45,7 +45,7 @@ from astraea.cluster.policy import (
     some_job_fits,
     unpack,
 )
-from astraea.core.compilation import inlined
+from astraea.core.compilation import inlined, records_in
 
 JOB_MEMORY: Final = record(
     ("start", float),  # its pass when it was submitted [leases of one GPU]
@@ -88,7 +88,7 @@ class Parameters(NamedTuple):
 )
 def gandiva_fair(s: View) -> None:
     """Gang-aware stride (Chaudhary et al., EuroSys 2020; [Ye2022] §6.1.5)."""
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     if len(all_candidates(s)) == 0:
         return
     p = unpack(Parameters, s.parameters)
@@ -118,7 +118,7 @@ def gandiva_fair(s: View) -> None:
 @inlined
 def passes(s: View, lease_term: float) -> F:
     """Return the pass of every tenant [leases of its quota]: GPU-time of its leases up to their ends, over tickets."""
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     given = s.tenant.attained - s.tenant.held * s.tenant.attained_until  # independent of the time of reading
     for j in running(s):
         given[s.job[j].tenant] += s.job[j].demand * s.job[j].lease_end
@@ -128,7 +128,7 @@ def passes(s: View, lease_term: float) -> F:
 @inlined
 def start_tenants(s: View, tenant_pass: F, waiting: I) -> None:
     """Raise tenants that left no job waiting and have jobs now to one lease of their quota below those that did."""
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     kept = of_tenant.waits.copy()
     least = (tenant_pass[kept].min() if kept.any() else tenant_pass.max()) - 1
     for t in range(len(s.tenant)):
@@ -140,8 +140,8 @@ def start_tenants(s: View, tenant_pass: F, waiting: I) -> None:
 @inlined
 def start_jobs(s: View, lease_term: float) -> None:
     """Give new jobs the virtual time of their tenant, and advance it at the rate of the current tickets."""
-    m = s.memory.view(JOB_MEMORY)
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     for t in range(len(s.tenant)):
         virtual = of_tenant[t].virtual
         attained = attained_by_tenant(s, t, 0.0)
@@ -167,7 +167,7 @@ def select_job(s: View, t: int, p: Parameters, part: float) -> int:
 
     Within a common quantum, only new jobs.
     """
-    m = s.memory.view(JOB_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
     best, best_pass = NO_JOB, np.inf
     weight = s.share.weight[s.tenant[t].first_class : s.tenant[t].end_class].mean()  # passes do not depend on its unit
     for j in candidates(s, t):

@@ -41,7 +41,7 @@ from astraea.cluster.policy import (
     running,
     spare_checkpoints,
 )
-from astraea.core.compilation import inlined
+from astraea.core.compilation import inlined, records_in
 
 NO_CELL: Final = -1
 
@@ -92,8 +92,8 @@ class Parameters(NamedTuple):
 )
 def hived(s: View) -> None:
     """HiveD's virtual clusters with guaranteed and spot jobs (Zhao et al., OSDI 2020; [Ye2022] §6.1.5)."""
-    m = s.memory.view(JOB_MEMORY)
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     renew(s, GUARANTEED)
     if may_start(s):
         cells = lay_out(s)
@@ -118,7 +118,7 @@ def hived(s: View) -> None:
 @inlined
 def renew(s: View, role: int) -> None:
     """Grant every renewal of a role."""
-    m = s.memory.view(JOB_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
     for j in renewals(s):
         if m[j].role == role:
             grant(s, j)
@@ -127,7 +127,7 @@ def renew(s: View, role: int) -> None:
 @inlined
 def may_start(s: View) -> bool:
     """Return whether a job is waiting and one has come, ended or been preempted since the last round."""
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     held, waiting = len(running(s)) + len(renewals(s)), len(all_candidates(s)) - len(renewals(s))
     return waiting > 0 and (of_tenant[0].left != held or of_tenant[0].waited != waiting)
 
@@ -135,7 +135,7 @@ def may_start(s: View) -> bool:
 @inlined
 def start_guaranteed(s: View, cells: Cells, t: int) -> None:
     """Start every waiting job of tenant `t` that fits into its free cells, in order of submission."""
-    m = s.memory.view(JOB_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
     per_node, most = s.gpus_per_node, cells.left[t]
     for j in candidates(s, t):
         if most == 0:
@@ -159,7 +159,7 @@ def start_guaranteed(s: View, cells: Cells, t: int) -> None:
 @inlined
 def make_room(s: View, cells: Cells, node: int, gpus: int) -> None:
     """Remove spot jobs from a node until it has enough idle GPUs, and give these to a guaranteed job."""
-    m = s.memory.view(JOB_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
     while cells.idle[node] < gpus:
         j = victim(s, node, gpus - cells.idle[node])
         if s.job[j].status == EXPIRED:
@@ -176,7 +176,7 @@ def victim(s: View, node: int, wanting: int) -> int:
 
     Ties go to the one with the latest checkpoint, then to the one submitted last.
     """
-    m = s.memory.view(JOB_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
     best, best_key = NO_JOB, (np.inf, np.inf, np.inf, np.inf)
     for jobs in (running(s), renewals(s)):
         for j in jobs:

@@ -14,7 +14,7 @@ import numpy as np
 from astraea.cluster.engine.records import record
 from astraea.cluster.engine.state import View
 from astraea.cluster.policy import all_candidates, candidates, in_use, remaining_service, running
-from astraea.core.compilation import inlined
+from astraea.core.compilation import inlined, records_in
 from astraea.core.units import HOUR
 
 STARVATION: Final = 6 * HOUR
@@ -52,7 +52,7 @@ def is_like_the_last(s: View) -> bool:
 @inlined
 def open_round(s: View, asks_deserved: bool) -> None:
     """Count the rounds that have passed, with deserved GPU-time if the order of jobs needs it; note waiting jobs."""
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     rounds = of_tenant[0].uncounted + 1
     of_tenant[0].uncounted = 0
     count_used(s, rounds)
@@ -64,8 +64,8 @@ def open_round(s: View, asks_deserved: bool) -> None:
 @inlined
 def close_round(s: View) -> None:
     """Record what the next round must count of this one."""
-    m = s.memory.view(JOB_MEMORY)
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     for k in range(s.n_granted):
         m[s.granted[k]].waiting = -1
     for t in range(len(s.tenant)):
@@ -79,7 +79,7 @@ def close_round(s: View) -> None:
 @inlined
 def count_used(s: View, rounds: int) -> None:
     """Add the GPU-time that each tenant has held since the last round to the bin of this hour."""
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     tick = s.interval
     for k in range(rounds - 1, -1, -1):  # the last round of an hour may still be uncounted
         time = s.now - k * tick
@@ -96,8 +96,8 @@ def count_used(s: View, rounds: int) -> None:
 @inlined
 def count_deserved(s: View, rounds: int) -> None:
     """Add min(demand, share) to what each active job deserves; nothing at the round that first sees it."""
-    m = s.memory.view(JOB_MEMORY)
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     tick = s.interval
     shares = np.empty(len(s.tenant))
     for t in range(len(s.tenant)):
@@ -111,7 +111,7 @@ def count_deserved(s: View, rounds: int) -> None:
 @inlined
 def add(s: View, j: int, gpu_time: float, rounds: int) -> None:
     """Add round by round, in the order of the released simulator's sum."""
-    m = s.memory.view(JOB_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
     total = m[j].deserved
     for _ in range(rounds):
         total += gpu_time
@@ -124,8 +124,8 @@ def note_waiting(s: View) -> None:
 
     First come jobs whose lease has ended, in order of launch, then submitted jobs.
     """
-    m = s.memory.view(JOB_MEMORY)
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     jobs = all_candidates(s)
     launches, n = np.empty(s.gpus, np.int64), 0
     for j in jobs:
@@ -148,7 +148,7 @@ def note_waiting(s: View) -> None:
 @inlined
 def begin_to_wait(s: View, j: int, place: int) -> None:
     """Store the values that do not change while job `j` waits."""
-    m = s.memory.view(JOB_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
     m[j].waiting = place
     m[j].demand = s.job[j].demand
     m[j].tenant = s.job[j].tenant
@@ -159,7 +159,7 @@ def begin_to_wait(s: View, j: int, place: int) -> None:
 @inlined
 def fairness(s: View, j: int) -> float:
     """Return useful GPU-time up to the end of the last lease over what job `j` deserves; 0 at first."""
-    m = s.memory.view(JOB_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
     if m[j].deserved == 0:
         return 0.0
     return m[j].attained / m[j].deserved
@@ -168,7 +168,7 @@ def fairness(s: View, j: int) -> float:
 @inlined
 def note_unfairness(s: View) -> None:
     """Store, for each waiting job that does not starve, its life over that at its fair share, both to the job's end."""
-    m = s.memory.view(JOB_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
     for j in all_candidates(s):
         if s.now >= m[j].starves:
             continue

@@ -19,7 +19,7 @@ from astraea.cluster.engine.records import record
 from astraea.cluster.engine.state import AT_EVENTS, PENDING, WHILE_ONE_FITS, WHILE_ONE_WAITS, View
 from astraea.cluster.policies.taking import take_leases
 from astraea.cluster.policy import all_candidates, fits, grant, is_open, policy, unpack
-from astraea.core.compilation import inlined
+from astraea.core.compilation import inlined, records_in
 
 
 class Parameters(NamedTuple):
@@ -61,7 +61,7 @@ JOB_MEMORY: Final = record(
 )
 def tiresias_l(s: View) -> None:
     """Tiresias with least attained service (Gu et al., NSDI 2019, §3.2)."""
-    m = s.memory.view(JOB_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
     p = unpack(Parameters, s.parameters)
     jobs = all_candidates(s)
     if p.promote > 0:
@@ -88,7 +88,7 @@ def tiresias_l(s: View) -> None:
 @inlined
 def since_promotion(s: View, j: int) -> float:
     """Return the service of finished leases that decides the queue of job `j` [GPU-s]."""
-    m = s.memory.view(JOB_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
     return s.job[j].attained_service - m[j].service
 
 

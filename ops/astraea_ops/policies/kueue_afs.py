@@ -44,7 +44,7 @@ from astraea.cluster.policy import (
     some_job_fits,
     unpack,
 )
-from astraea.core.compilation import inlined
+from astraea.core.compilation import inlined, records_in
 
 JOB_MEMORY: Final = record(
     ("noted", int),  # its GPUs while its penalty is noted ...
@@ -84,7 +84,7 @@ class Parameters(NamedTuple):
 )
 def kueue_afs(s: View) -> None:
     """Kueue's admission fair sharing (https://kueue.sigs.k8s.io, KEP-4136)."""
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     p = unpack(Parameters, s.parameters)
     give_back(s, p)
     for t in range(len(s.tenant)):
@@ -102,7 +102,7 @@ def kueue_afs(s: View) -> None:
 @inlined
 def next_job(s: View, p: Parameters) -> int:
     """Return the job that is admitted next, of those that fit."""
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     best, least, mean = NO_JOB, np.inf, s.tenant.weight.mean()
     for t in range(len(s.tenant)):
         penalty = entry_penalty(of_tenant[t].notes, p)
@@ -153,7 +153,7 @@ def decayed(consumed: float, runs: float, elapsed: float, p: Parameters) -> floa
 @inlined
 def sample(s: View, p: Parameters, t: int) -> None:
     """Update the usage of queue `t` to now."""
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     elapsed = s.now - of_tenant[t].sampled
     of_tenant[t].consumed = decayed(of_tenant[t].consumed, in_use(s, t), elapsed, p)
     of_tenant[t].sampled = max(s.now, of_tenant[t].sampled)
@@ -162,8 +162,8 @@ def sample(s: View, p: Parameters, t: int) -> None:
 @inlined
 def note(s: View, j: int) -> None:
     """Note the GPUs of job `j`, which gets its quota, for the penalty, instead of an earlier note."""
-    m = s.memory.view(JOB_MEMORY)
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     of_tenant[s.job[j].tenant].notes += s.job[j].demand - m[j].noted
     m[j].noted = s.job[j].demand
 
@@ -171,8 +171,8 @@ def note(s: View, j: int) -> None:
 @inlined
 def settle(s: View, p: Parameters, j: int) -> None:
     """Turn the penalty of job `j`, which is admitted, into usage, once."""
-    m = s.memory.view(JOB_MEMORY)
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     t, gpus = s.job[j].tenant, m[j].noted
     sample(s, p, t)
     of_tenant[t].consumed += entry_penalty(gpus, p)
@@ -183,8 +183,8 @@ def settle(s: View, p: Parameters, j: int) -> None:
 @inlined
 def give_back(s: View, p: Parameters) -> None:
     """Withdraw the penalties of jobs that were chosen last but did not fit on nodes where they may run."""
-    m = s.memory.view(JOB_MEMORY)
-    of_tenant = s.tenant_memory.view(TENANT_MEMORY)
+    m = records_in(s.memory, JOB_MEMORY)
+    of_tenant = records_in(s.tenant_memory, TENANT_MEMORY)
     for j in s.granted[: of_tenant[0].chosen]:
         if s.job[j].status == PENDING:
             of_tenant[s.job[j].tenant].consumed -= entry_penalty(m[j].settled, p)

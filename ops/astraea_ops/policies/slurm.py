@@ -50,7 +50,7 @@ from astraea.cluster.policy import (
     some_job_fits,
     unpack,
 )
-from astraea.core.compilation import inlined
+from astraea.core.compilation import inlined, records_in
 from astraea_ops.policies.slurm_backfill import (
     SLURM_24,
     Outlook,
@@ -100,7 +100,7 @@ from astraea_ops.policies.slurm_priority import (
 )  # fmt: skip
 def slurm(s: View) -> None:
     """Slurm's multifactor priority with Fair Tree and its backfill scheduler (https://slurm.schedmd.com)."""
-    p, kept = unpack(Parameters, s.parameters), s.association_memory.view(ASSOCIATION_MEMORY)
+    p, kept = unpack(Parameters, s.parameters), records_in(s.association_memory, ASSOCIATION_MEMORY)
     starts, plans = is_due(s, p.sched_interval, p.sched_offset), is_due(s, p.bf_interval, p.bf_offset)
     if not (starts or plans):
         return
@@ -128,7 +128,8 @@ def is_due(s: View, every: float, offset: float) -> bool:
 def schedule(s: View, p: Parameters, plans: bool) -> None:
     """Make one pass of the main scheduler, and of backfill after the first job of each partition that does not fit."""
     now, queue = s.now, sort_queue(s, p)
-    running = s.memory.view(JOB_MEMORY).by_end[: s.association_memory.view(ASSOCIATION_MEMORY)[0].run].copy()
+    kept = records_in(s.association_memory, ASSOCIATION_MEMORY)
+    running = records_in(s.memory, JOB_MEMORY).by_end[: kept[0].run].copy()
     most = min(len(queue), int(p.bf_max_job_test))
     plan = new_plan(s, running, cut_down(p, now), cut_down(p, now) + p.bf_window, most, p.clock_offset)
     taken = np.zeros(len(s.rules.cap))  # of each cap, by running jobs
@@ -203,7 +204,7 @@ def start(s: View, p: Parameters, plan: Outlook, taken: F, j: int, nodes: I) -> 
         occupy(plan, j, nodes[k], part, end)
         left -= part
     add_to_caps(s, taken, j)
-    m, kept = s.memory.view(JOB_MEMORY), s.association_memory.view(ASSOCIATION_MEMORY)
+    m, kept = records_in(s.memory, JOB_MEMORY), records_in(s.association_memory, ASSOCIATION_MEMORY)
     k = kept[0].run
     kept[0].run += 1
     while k > 0 and expected_end(s, p, m.by_end[k - 1]) > end:

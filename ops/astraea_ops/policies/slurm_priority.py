@@ -9,7 +9,7 @@ import numpy as np
 from astraea.cluster.engine.records import record
 from astraea.cluster.engine.state import DONE, PENDING, F, I, View
 from astraea.cluster.policy import all_candidates, level
-from astraea.core.compilation import inlined
+from astraea.core.compilation import inlined, records_in
 from astraea_ops.policies.slurm_backfill import SLURM_22, shape
 
 CONSERVATIVE, EASY, NONE = range(3)
@@ -83,7 +83,7 @@ class Parameters(NamedTuple):
 @inlined
 def priority(s: View, p: Parameters, j: int) -> float:
     """Return the priority of a waiting job: weighted factors as of the last computation, truncated to an integer."""
-    kept = s.association_memory.view(ASSOCIATION_MEMORY)
+    kept = records_in(s.association_memory, ASSOCIATION_MEMORY)
     last = p.calc_offset + (kept[0].computed - 1) * p.calc_period
     age = min(max(last - s.job[j].submit_time, 0.0) / p.max_age, 1.0)
     size = (shape(s, j)[0] / len(s.node_free) + s.job[j].demand / s.gpus) / 2
@@ -98,7 +98,7 @@ def priority(s: View, p: Parameters, j: int) -> float:
 @inlined
 def sort_queue(s: View, p: Parameters) -> I:
     """Return the waiting jobs by tier, then priority, then submission; sorted anew after each computation of usage."""
-    kept, queue, n = s.association_memory.view(ASSOCIATION_MEMORY), s.memory.view(JOB_MEMORY).queue, 0
+    kept, queue, n = records_in(s.association_memory, ASSOCIATION_MEMORY), records_in(s.memory, JOB_MEMORY).queue, 0
     candidates = all_candidates(s)
     if kept[0].sorted != kept[0].computed:
         negative = np.array([-priority(s, p, j) for j in candidates])
@@ -136,8 +136,8 @@ def is_before(s: View, p: Parameters, j: int, other: int) -> bool:
 @inlined
 def compute_usage(s: View, p: Parameters) -> None:
     """Add the usage of jobs since the last round, and decay and rank it at the end of each `calc_period`."""
-    rate, m, kept = np.log(2) / p.half_life, s.memory.view(JOB_MEMORY), s.association_memory.view(ASSOCIATION_MEMORY)
-    usage = kept.usage
+    m, kept = records_in(s.memory, JOB_MEMORY), records_in(s.association_memory, ASSOCIATION_MEMORY)
+    rate, usage = np.log(2) / p.half_life, kept.usage
     if kept[0].computed == 0 and s.n_launched == 0:
         usage[:] = s.rules.usage
         rank(s)
@@ -163,7 +163,7 @@ def compute_usage(s: View, p: Parameters) -> None:
 @inlined
 def add_usage(s: View, since: float, until: float, rate: float, ended: bool) -> None:
     """Add the usage of jobs from `since` to `until`: of jobs that ended in that time, or of those that did not."""
-    m, kept = s.memory.view(JOB_MEMORY), s.association_memory.view(ASSOCIATION_MEMORY)
+    m, kept = records_in(s.memory, JOB_MEMORY), records_in(s.association_memory, ASSOCIATION_MEMORY)
     faded, usage = np.exp(-rate * (until - since)), kept.usage
     for k in range(kept[0].run):
         j = m.by_end[k]
@@ -186,7 +186,7 @@ def rank(s: View) -> None:
     Equal users share a rank. A user goes before an account equal to it and shares the rank of the first user in there.
     Users of equal accounts are ranked together.
     """
-    parent, fair, kept = s.rules.parent, level_fair_shares(s), s.association_memory.view(ASSOCIATION_MEMORY)
+    parent, fair, kept = s.rules.parent, level_fair_shares(s), records_in(s.association_memory, ASSOCIATION_MEMORY)
     n = len(parent)
     depth, users, is_account = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.bool_)
     for a in range(n):
@@ -231,7 +231,7 @@ def rank(s: View) -> None:
 def level_fair_shares(s: View) -> F:
     """Return parts of the shares over parts of the usage, among siblings; infinite before any usage."""
     parent, shares = s.rules.parent, s.rules.shares
-    usage, n = s.association_memory.view(ASSOCIATION_MEMORY).usage.copy(), len(parent)
+    usage, n = records_in(s.association_memory, ASSOCIATION_MEMORY).usage.copy(), len(parent)
     for a in range(n):
         if parent[a] >= 0:
             usage[parent[a]] = 0

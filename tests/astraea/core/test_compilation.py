@@ -17,7 +17,7 @@ from places import ROOT
 from processes import run
 
 from astraea.core import compilation
-from astraea.core.compilation import borrowed, compiled, inlined, with_scalars
+from astraea.core.compilation import borrowed, compiled, inlined, records_in, with_scalars
 
 PROBE = """
 from astraea.core.compilation import compiled
@@ -197,3 +197,24 @@ def test_a_field_that_is_not_there_is_named_with_its_line() -> None:
 
     with pytest.raises(TypingError, match=r"Unknown attribute 'vaules'"):
         mistaken(Outer(Inner(np.arange(4.0)), np.zeros(1, np.int64)))
+
+
+KEPT = np.dtype([("n", int), ("hours", (float, 2)), ("seen", bool)], align=True)
+
+
+@compiled
+def note(memory: Any, j: int) -> float:
+    kept = records_in(memory, KEPT)
+    kept[j].n += 1
+    kept[j].seen = True
+    kept[j].hours[1] += 0.5
+    return kept.n.sum() + len(kept)
+
+
+def test_bytes_are_records() -> None:
+    for function in (note, note.py_func):
+        memory = np.zeros(3 * KEPT.itemsize, np.uint8).view(np.recarray)
+        assert [function(memory, 1), function(memory, -1)] == [4, 5]
+        assert records_in(memory, KEPT).n.tolist() == [0, 1, 1]
+        assert records_in(memory, KEPT)[2].hours.tolist() == [0, 0.5]
+        assert records_in(memory, KEPT).seen.tolist() == [False, True, True]
