@@ -59,7 +59,8 @@ class Policy:
         Largest gang that it ever starts, as a multiple of the tenant's quota: 1 with static quotas, else infinite.
     memory, tenant_memory, association_memory : numpy.dtype
         Records that it keeps of each job, each tenant, and each association of `View.rules`, made by `record`; zeros at
-        the start. With ``JOB_MEMORY = record(("seen", bool))``, job `j`'s is ``records_in(s.memory, JOB_MEMORY)[j].seen``.
+        the start. With ``JOB_MEMORY = record(("seen", bool))``, that of job `j` is
+        ``records_in(s.memory, JOB_MEMORY)[j].seen``.
     alike : bool
         True if it needs equal nodes, and jobs that may run on all of them.
     equal_parts : bool

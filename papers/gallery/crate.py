@@ -110,9 +110,14 @@ def _figure(path: Path) -> str:
 def _notebook(crate: ROCrate, folder: Path, name: str) -> ContextEntity:
     path = notebooks()[name].relative_to(ROOT).as_posix()
     about = "The identifier is the SHA-256 of the code in its cells."
-    cells = "\n".join(cell.source for cell in read(ROOT / path) if cell.cell_type == "code")
     return _add(crate, f"#{path}", "SoftwareApplication", path, version=astraea.__version__, description=about,
-                identifier=f"sha256:{sha256(cells.encode()).hexdigest()}", url=_url(folder, path))  # fmt: skip
+                identifier=identifier(path), url=_url(folder, path))  # fmt: skip
+
+
+def identifier(path: str) -> str:
+    """Return the SHA-256 of the code in a notebook's cells; `path` is relative to the checkout."""
+    cells = "\n".join(cell.source for cell in read(ROOT / path) if cell.cell_type == "code")
+    return f"sha256:{sha256(cells.encode()).hexdigest()}"
 
 
 def _url(folder: Path, path: str) -> str:

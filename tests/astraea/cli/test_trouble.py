@@ -102,7 +102,7 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     ),
     "sweep, backend": ([*SWEEP, "--backend", "ray"], ["backend must be one of loky, dask, got 'ray'"]),
     "sweep, no scheduler": ([*SWEEP, "--backend", "dask"], ["needs the address of a scheduler"]),
-    "sweep, scheduler": ([*SWEEP, "--scheduler", "x"], ["scheduler is for the backend dask only"]),
+    "sweep, scheduler": ([*SWEEP, "--scheduler", "x"], ["--scheduler is for --backend dask only"]),
     "sweep, out": ([*SWEEP, "--out", "none/grid.csv"], ["none/grid.csv: --out must be a file"]),
     "lease-term, terms": ([*TERM, "--terms", "60,soon"], ["'--terms': expected", "'soon'"]),
     "lease-term, parameter": ([*TERM, "--param", "lease_term=60"], ["with --terms"]),
