@@ -81,7 +81,8 @@ _SOURCES: Final = (
 
 reading = together(
     click.option("--format", metavar="NAME",
-                 help="format of the file (see docs/your_own_trace.md); detected from its content by default"),
+                 help="format of the file: tiresias-csv, helios, philly, gavel, swf, acme, supercloud, kestrel, "
+                 "spot-gpu, slurm (with astraea-ops); detected from its content by default"),
     click.option("--time-unit", metavar="UNIT",
                  help="for tiresias-csv, if the header does not give it: ms, s, min"),
     path("--weights", "FILE", "tenants and their weights; for a Slurm log also the output of sshare -P -a"),

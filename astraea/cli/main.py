@@ -235,7 +235,6 @@ def list_() -> None:
 @click.option("--json", "for_program", is_flag=True, help="print JSON")
 def policies(for_program: bool) -> None:
     """List the schedulers, then their parameters, and the settings of a simulation."""
-    from astraea.cluster.catalogue import policies as table_of_policies
     from astraea.cluster.policies import all_policies
     from astraea.cluster.settings import Settings
 
@@ -257,8 +256,15 @@ def policies(for_program: bool) -> None:
     if for_program:
         print(json.dumps({"policies": listed, "settings": settings}, indent=2))
         return
-    table = table_of_policies().drop(columns=["about", "parameters"])
-    print(table.replace({True: "yes", False: "no"}).rename_axis(None).to_string(justify="left"), end="\n\n")
+    properties = ("preempts", "needs_running_times", "sees_tenants")
+    rows = [("name", "paper", *properties)]
+    rows += [
+        (name, about["paper"], *("yes" if about[key] else "no" for key in properties)) for name, about in listed.items()
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip())
+    print()
     tables = {f"{name}: {about['about']}": about["parameters"] for name, about in listed.items()}
     for heading, table in (tables | {"settings of every simulation, also given with --param:": settings}).items():
         print(heading)

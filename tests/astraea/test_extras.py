@@ -22,7 +22,7 @@ BESIDE = ("highspy", "ipykernel", "IPython", "jupyter_client", "papermill", "PIL
 WITHOUT = f"""
 import importlib.metadata, sys
 
-importlib.metadata.entry_points = lambda **_: ()
+importlib.metadata.entry_points = lambda **asked: () if asked else dict()
 
 class Missing:
     def find_spec(self, name, path=None, target=None):

@@ -14,7 +14,6 @@ from pathlib import Path
 import numba
 import pandas as pd
 import pytest
-from astraea.audit.audit import WHAT_IF
 from places import ROOT
 from processes import ASTRAEA, started, wait_until
 from tiny_trace import TINY, command
@@ -33,10 +32,12 @@ from astraea.experiments.cache import read_entry
 from astraea.experiments.lease_term import TERMS
 from astraea.traces import named
 from astraea.traces.named import FETCHED, NODES
-from astraea.traces.readers import FORMATS, TIME_UNITS, read_trace, slurm_files, swf, tiresias_csv
+from astraea.traces.readers import FORMATS, TIME_UNITS, read_trace, swf, tiresias_csv
 from astraea.traces.sources import RAW, SOURCES
 from astraea.traces.synthetic import SYNTHETIC
 from astraea.traces.trace import Trace
+from astraea_ops.audit.audit import WHAT_IF
+from astraea_ops.slurm import files as slurm_files
 
 JOBS = """\
 job_id,tenant,demand,submit_time,first_start_time,end_time,duration,jct,queueing_delay,slowdown,attained_service,\

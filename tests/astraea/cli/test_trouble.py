@@ -162,10 +162,10 @@ TROUBLE: dict[str, tuple[str, Callable[..., None], int, str]] = {
     "a folder that is read-only": ("tempfile.mkdtemp", no_permission, 2, "out: cannot be written (Permission denied)"),
     "a trace that cannot be read": ("pathlib.Path.open", no_permission, 2, "good.csv: cannot be read"),
     "Ctrl-C while reading": ("astraea.traces.named.read_trace", ctrl_c, 130, "interrupted"),
-    "Ctrl-C while simulating": ("astraea.cluster.simulate.new_state", ctrl_c, 130, "interrupted"),
+    "Ctrl-C while simulating": ("astraea.cluster.simulation.new_state", ctrl_c, 130, "interrupted"),
     "Ctrl-C while writing": ("pandas.DataFrame.to_csv", ctrl_c, 130, "interrupted"),
-    "no memory": ("astraea.cluster.simulate.new_state", no_memory, 2, "not enough memory"),
-    "a policy that breaks a rule": ("astraea.cluster.simulate.new_state", broken, 2, "granted job 'x' twice"),
+    "no memory": ("astraea.cluster.simulation.new_state", no_memory, 2, "not enough memory"),
+    "a policy that breaks a rule": ("astraea.cluster.simulation.new_state", broken, 2, "granted job 'x' twice"),
 }
 
 

@@ -113,7 +113,7 @@ def turns(s: View) -> None:
 def test_a_lease_shorter_than_the_restart_takes_nothing_from_earlier_ones() -> None:
     """a0 restarts for 20 s in a lease of 10 s, which a2 then takes: the work of its first lease is not lost."""
     trace = trace_of(jobs("a0 1 0 100", "a1 1 10 45", "a2 1 115 200"))
-    result = simulate(trace, Cluster(1, 1), turns(lease_term=60), settings=Settings(), keep_log=True)
+    result = simulate(trace, Cluster(1, 1), turns.with_parameters(lease_term=60), settings=Settings(), keep_log=True)
     assert list(result.log[["job_id", "start", "end", "kind"]].itertuples(index=False, name=None))[:8] == [
         ("a0", 0, 60, "start"),  # 55 s of service, because it is not renewed
         ("a1", 60, 105, "start"),

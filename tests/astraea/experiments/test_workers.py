@@ -101,7 +101,8 @@ def test_dask_gives_the_same_bytes_and_names_a_failing_run(cluster: Any, runs: l
 
 KILLER = """
 import os, signal
-from astraea.cluster.policy import WHILE_ONE_FITS, policy
+from astraea.cluster.engine.state import WHILE_ONE_FITS
+from astraea.cluster.policy import policy
 
 def killing(p):
     if os.getpid() != PARENT:
