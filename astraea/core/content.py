@@ -26,7 +26,6 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import pandas as pd
 from numba import types
 from numba.core.dispatcher import Dispatcher
 
@@ -117,7 +116,7 @@ class _Walk:
             yield self.of_name(kind, name).encode()
             for f in fields(kind):
                 yield from self.parts(getattr(value, f.name), f"{name}.{f.name}")
-        elif kind is pd.DataFrame:
+        elif f"{kind.__module__}.{kind.__name__}" == "pandas.DataFrame":  # without pandas there is none
             yield from self.parts([value.index.tolist(), [(c, *_column(value[c])) for c in value]], name)
         elif kind is CodeType:
             yield from self.parts([getattr(value, part) for part in _OF_CODE], name)
@@ -190,7 +189,7 @@ class _Walk:
         )
 
 
-def _column(column: pd.Series[Any]) -> tuple[str, Any]:
+def _column(column: Any) -> tuple[str, Any]:
     """Return the type and the values of a table's column; a missing value is None unless it is a number."""
     is_number = isinstance(column.dtype, np.dtype) and not column.dtype.hasobject
     values = column.to_numpy() if is_number else column.astype(object).where(column.notna(), None).tolist()
