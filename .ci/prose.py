@@ -23,8 +23,9 @@ LONGEST = 35
 DOCUMENTS = (
     *("*.md", "docs/**/*.md", "bench/*.md", "data/*.md", "figures/*.md"),
     *("notebooks/*.ipynb", "notebooks/solutions/*.ipynb"),
+    *("ops/*.md", "ops/docs/**/*.md", "ops/notebooks/**/*.ipynb"),
     *("docs/site/replay/index.html", "papers/gallery/captions/*.toml", "data/claim_notes.csv"),
-    *(f"{folder}/**/*.py" for folder in ("astraea", "papers", "verification", "bench", "tests", "docs", ".ci")),
+    *(f"{folder}/**/*.py" for folder in ("astraea", "ops", "papers", "verification", "bench", "tests", "docs", ".ci")),
 )
 LISTS = tuple(f"figures/{name}.md" for name in ("real_traces", "statements", "wang2023", "ye2022"))
 """Generated pages with lists of values that are no sentences; captions and notes are checked in their own files."""

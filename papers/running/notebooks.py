@@ -57,7 +57,8 @@ def digest(cells: Iterable[Cell], parameters: Mapping[str, Any], files: Iterable
 def code() -> str:
     """SHA-256 of the modules of the project, and of their data."""
     h = hashlib.sha256()
-    for path in sorted(p for folder in ("astraea", "papers") for p in (source.ROOT / folder).rglob("*")):
+    folders = (source.ROOT / folder for folder in ("astraea", "ops/astraea_ops", "papers"))
+    for path in sorted(p for folder in folders for p in folder.rglob("*")):
         if path.suffix in (".jinja", ".mplstyle", ".py", ".toml"):
             h.update(f"\0{path.name}\0".encode() + path.read_bytes())
     return h.hexdigest()
@@ -69,12 +70,12 @@ def run(notebook: Path, output: Path, parameters: Mapping[str, Any]) -> Outcome:
     Never raises for what happens inside: the sentence names the cell, counted from 1 in the source, and the error.
     """
     began = time.perf_counter()
-    os.environ.setdefault("IPYTHONDIR", str(notebook.parent / ".ipython"))
+    os.environ.setdefault("IPYTHONDIR", str(source.ROOT / "notebooks" / ".ipython"))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
-    place = str(source.ROOT)  # the kernel imports this package, also where it is not installed
+    places = [str(source.ROOT), str(source.ROOT / "ops")]  # the kernel imports both packages, also if not installed
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    os.environ["PYTHONPATH"] = os.pathsep.join([place, *(p for p in paths if p and p != place)])
+    os.environ["PYTHONPATH"] = os.pathsep.join([*places, *(p for p in paths if p and p not in places)])
     import papermill  # takes a second
     from papermill.engines import papermill_engines
 

@@ -143,7 +143,7 @@ class Twin(textbook.Simulation):
             self.carry_out(policy(self))
 
     def carry_out(self, picks: list[Job]) -> None:
-        """As the textbook; after a gang that cannot be placed, undo all decisions except renewals."""
+        """Do as the textbook does; after a gang that cannot be placed, undo all decisions except renewals."""
         for job in self.candidates:
             if job.status == "asking" and job not in picks:
                 self.preempt(job)

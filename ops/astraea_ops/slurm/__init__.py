@@ -1,1 +1,1 @@
-"""What Slurm writes: logs, settings, and the words in them."""
+"""Slurm's own files: logs, settings, and the words in them."""

@@ -53,7 +53,7 @@ def parameters(case: Case, *, fair: bool = True) -> Parameters:
 
 
 def of_tenants(s: View) -> Any:
-    """What the policy keeps of each tenant."""
+    """The policy's memory of each tenant."""
     return s.tenant_memory.view(TENANT_MEMORY)
 
 

@@ -15,6 +15,7 @@ from listed_jobs import listed
 from places import ROOT
 from trace_samples import write_csv
 
+from astraea.core import source
 from astraea.core.errors import InputError
 from astraea.plots.files import VARIABLE
 from papers.notebook_cells import read
@@ -181,6 +182,17 @@ def test_what_decides_the_outputs_of_a_notebook(tmp_path: Path, monkeypatch: pyt
     assert digest(f'{cell}\n"found.csv"') != named
     monkeypatch.setattr(notebooks, "code", lambda: "of other modules")
     assert digest(cell) != before
+
+
+@pytest.mark.parametrize("file", ["astraea/core/a.py", "ops/astraea_ops/audit/a.jinja", "papers/a.toml"])
+def test_an_edit_of_any_package_makes_notebooks_run_again(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "ROOT", tmp_path)
+    before = notebooks.code.__wrapped__()
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).write_text("")
+    assert notebooks.code.__wrapped__() != before
 
 
 def test_every_committed_figure_of_a_real_workload_is_in_a_record() -> None:
