@@ -297,5 +297,4 @@ def test_usage_is_what_a_tenant_had_of_the_cluster_in_the_window(window: float, 
     s.n_rows = 4
     s.tenant.attained, s.tenant.attained_until = np.array([6.0, 7.0]) * 3600, 4 * 3600.0
     s.now = 4 * 3600.0
-    q = queues_now(s, Parameters(window=window))
-    np.testing.assert_allclose(q.usage[:, 0], usage)
+    np.testing.assert_allclose(queues_now(s, Parameters(window=window)).usage[:, 0], usage)
