@@ -79,10 +79,10 @@ def test_simulate_writes_what_one_finds_by_hand(tiny: Path, capsys: pytest.Captu
     assert ["excluded", "2"] in rows
     assert ["asks", "for", "0", "GPUs", "1"] in rows
     assert ["average", "JCT", "[s]", "122.50"] in rows
-    assert ["median", "JCT", "122.5", "s"] in rows
-    assert ["sharing", "loss", "50.00", "%", "of", "jobs"] in rows
-    assert ["tenant", "sharing", "loss", "-", "%", "of", "tenant-days"] in rows
-    assert ["utilization", "100.00", "%"] in rows
+    assert ["median", "JCT", "[s]", "122.50"] in rows
+    assert ["jobs", "with", "sharing", "loss", "[%]", "50.00"] in rows
+    assert ["tenant-days", "with", "sharing", "loss", "[%]", "-"] in rows
+    assert ["utilization", "[%]", "100.00"] in rows
     assert any(row[:2] == ["simulated", "in"] for row in rows)
 
 
