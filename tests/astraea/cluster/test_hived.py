@@ -14,7 +14,8 @@ from schedules import check, jobs, simulated, small_state, trace_of
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import whole
-from astraea.cluster.policies.hived import free_cell, hived, lay_out, owned
+from astraea.cluster.policies.hived import hived
+from astraea.cluster.policies.hived_cells import free_cell, lay_out, owned
 from astraea.cluster.settings import Settings
 from astraea.core.result import Result
 
