@@ -8,8 +8,9 @@ served in order of submission; a job that does not fit is skipped. A job that ca
 GPUs with a quota of 7 = 4 + 2 + 1) is always a spot job.
 
 The cells of a tenant add up to its whole quota: as many nodes as it holds, then powers of two, each at most once
-(§3.2, §3.3; `hived_cells` lays them out). If the number of GPUs of a node is not a power of two, a cell may be cut at its end. A cell splits into buddies of
-half its size, and free buddies merge again. GPU `a` is on node ``a // gpus_per_node``.
+(§3.2, §3.3; `hived_cells` lays them out). If the number of GPUs of a node is not a power of two, a cell may be cut at
+its end. A cell splits into buddies of half its size, and free buddies merge again. GPU `a` is on node
+``a // gpus_per_node``.
 
 Departures: cells are bound to GPUs permanently, while the original binds a virtual cell when it is used. Nodes are
 alike, so only revocations can differ, and among equal cells the one that needs the fewest revocations is taken. Every
