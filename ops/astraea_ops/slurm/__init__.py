@@ -1,1 +1,1 @@
-"""What Slurm writes: logs, settings, and the words in them."""
+"""Texts that Slurm writes: logs, settings, and the words in them."""
