@@ -103,7 +103,7 @@ def test_importing_it_imports_nothing_else(tmp_path: Path) -> None:
     assert handler == str(signal.SIG_DFL)
     ours = {name for name in loaded if name.startswith("astraea")}
     assert ours - {"astraea_ops"} == {name for name in ours if name.startswith("astraea_ops.checkpoint")}
-    known = {*sys.stdlib_module_names, "astraea", "__main__", "sitecustomize"}
+    known = {*sys.stdlib_module_names, "astraea_ops", "__main__", "sitecustomize"}
     assert {name for name in loaded if name.split(".")[0] not in known and not name.startswith("_")} == set()
 
 

@@ -53,7 +53,7 @@ def parameters(case: Case, *, fair: bool = True) -> Parameters:
 
 
 def of_tenants(s: View) -> Any:
-    """The policy's memory of each tenant."""
+    """Return the policy's records of the tenants."""
     return s.tenant_memory.view(TENANT_MEMORY)
 
 
