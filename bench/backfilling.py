@@ -28,9 +28,9 @@ NODES: Final = 980
 ENGINE: Final = {
     "fifo": get_policy("fifo"),
     "easy": get_policy("easy"),
-    "slurm, backfill=none": get_policy("slurm")(interval=1, backfill="none"),
-    "slurm, backfill=easy": get_policy("slurm")(interval=1, backfill="easy"),
-    "slurm, backfill=conservative": get_policy("slurm")(interval=1, backfill="conservative"),
+    "slurm, backfill=none": get_policy("slurm").with_parameters(interval=1, backfill="none"),
+    "slurm, backfill=easy": get_policy("slurm").with_parameters(interval=1, backfill="easy"),
+    "slurm, backfill=conservative": get_policy("slurm").with_parameters(interval=1, backfill="conservative"),
 }
 PLAIN: Final = {
     "plain loops: EASY": ("gpus", False),

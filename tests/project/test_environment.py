@@ -122,7 +122,8 @@ def test_help_lists_every_target() -> None:
 def test_trace_with_spaces_and_quotes_reaches_the_command(tmp_path: Path) -> None:
     folder = tmp_path / "a clone"
     (folder / ".venv" / "bin").mkdir(parents=True)
-    for name in ("Makefile", "requirements.lock", "pyproject.toml", "bootstrap.sh"):
+    (folder / "ops").mkdir()
+    for name in ("Makefile", "requirements.lock", "pyproject.toml", "ops/pyproject.toml", "bootstrap.sh"):
         (folder / name).write_bytes((ROOT / name).read_bytes())
     command = folder / ".venv" / "bin" / "python"
     command.write_text("#!/bin/sh\nprintf '[%s]' \"$@\"\n")

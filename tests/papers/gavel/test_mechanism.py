@@ -133,7 +133,7 @@ def test_the_order_that_is_kept_is_that_of_a_sort(seed: int) -> None:
     n = int(rng.integers(2, 40))
     speed = rng.choice([0.0, 1.0, 2.0], (n, 3))
     s = new_state(np.zeros(n), np.ones(n), np.ones(n, np.int64), speed, speed, np.array([2, 2, 2]), 1)
-    s.active[:], s.active = np.arange(n), n
+    s.active[:], s.clock[0].active = np.arange(n), n
     s.jobs.share[:], s.jobs.deficit[:] = rng.choice([0.0, 0.25, 0.5], (n, 3)), rng.choice([-1.0, 0.0, 3.0], (n, 3))
     s.jobs.received[:] = 180.0
     share, received = np.full((1, 3), 0.5), np.full((1, 3), 180.0)
