@@ -27,8 +27,8 @@ PAGES = {
 TEXT = "\n".join(PAGES.values())
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", TEXT, re.S)
 SHELL = "\n".join(text for kind, text in BLOCKS if kind == "sh").replace("\\\n", " ")
-# what a training script needs is run by ops/tests/checkpoint, a policy for a real cluster by ops/tests/live, and workers
-# of dask by tests/astraea/experiments
+# what a training script needs is run by ops/tests/checkpoint, a policy for a real cluster by ops/tests/live, and dask's
+# workers by tests/astraea/experiments
 OWN = "def small_first(s):"  # a policy in a file, which the next example imports
 ELSEWHERE = ("astraea_ops.checkpoint", "StatefulDataLoader", "def least_time(s):", "tcp://host:8786", OWN)
 PYTHON = [text for kind, text in BLOCKS if kind == "python" and not any(words in text for words in ELSEWHERE)]
