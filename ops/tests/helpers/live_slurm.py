@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from places import HELPERS, OPS, ROOT
+from places import OPS, ROOT
 from processes import run, started
 
 from astraea_ops.live.answers import Run, runs_of
@@ -170,7 +170,8 @@ class Site:
         shutil.copy(OPS / "tests" / "slurm" / "live_job.sh", at / "job.sh")
         (at / "live.toml").write_text(config.format(state=self.state))
         self.stranger = ""
-        command = [sys.executable, str(HELPERS / "live_process.py"), str(at / "live.toml"), str(at / "log.txt")]
+        program = Path(__file__).with_name("live_process.py")
+        command = [sys.executable, str(program), str(at / "live.toml"), str(at / "log.txt")]
         self.end = ExitStack()
         env = {"PATH": f"{self.bin}:{os.environ['PATH']}", "PYTHONPATH": f"{ROOT}:{OPS}"}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
