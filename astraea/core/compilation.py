@@ -7,7 +7,6 @@ project's code (`astraea.core.source`) and the version of numba.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -147,7 +146,7 @@ class Reference(types.Type):  # type: ignore[misc]
 
     def __init__(self, state: Any) -> None:
         self.state = state
-        digest = hashlib.sha256(str(state).encode()).hexdigest()[:8]  # the types of all arrays would make symbols long
+        digest = sha256(str(state).encode()).hexdigest()[:8]  # the types of all arrays would make symbols long
         super().__init__(name=f"{type(self).__name__}({state.instance_class.__name__}_{digest})")
 
     @property

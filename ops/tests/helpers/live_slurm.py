@@ -170,8 +170,7 @@ class Site:
         shutil.copy(OPS / "tests" / "slurm" / "live_job.sh", at / "job.sh")
         (at / "live.toml").write_text(config.format(state=self.state))
         self.stranger = ""
-        program = Path(__file__).with_name("live_process.py")
-        command = [sys.executable, str(program), str(at / "live.toml"), str(at / "log.txt")]
+        command = [sys.executable, Path(__file__).with_name("live_process.py"), at / "live.toml", at / "log.txt"]
         self.end = ExitStack()
         env = {"PATH": f"{self.bin}:{os.environ['PATH']}", "PYTHONPATH": f"{ROOT}:{OPS}"}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
