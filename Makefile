@@ -8,21 +8,65 @@ REFERENCE ?= ../shared/reference
 SLURMS ?= $(wildcard /opt/slurm-*)
 NBVAL := $(BIN)/pytest -q --nbval --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
 QUICK := $(addprefix tests/,$(addprefix astraea/,core plots cluster/test_schedules.py traces/test_readers.py) \
-    papers/gavel/test_policies.py papers/claims/test_claims.py)
+    papers/gavel/test_policies.py papers/test_statements.py)
+
+# `make figures`: a notebook of each trace is made anew when it, its sources or its data are newer than its last run.
+# Figs 9 to 14 of [Ye2022] come first.
+SCALE ?= paper
+OF_TRACE := 04_fairness_of_jobs_and_tenants 05_efficiency 03_lease_term 06_cluster_size 08_paper_and_program 01_traces \
+    13_leaderboard 07_running_times
+OTHERS := 00_tour 02_fairness 09_themis 10a_gavel_programs 10b_gavel_evaluation 10c_gavel_extensions 10d_gavel_hardware \
+    11a_market 11b_market_evaluation 15_falsifier 12_your_cluster 13_live
+SLUG := $(if $(TRACE),$(shell basename "$(TRACE)" | tr -c "A-Za-z0-9._\n" -))
+BUILD := build/$(SCALE)$(addprefix -,$(SLUG))
+OUT := $(if $(filter build/paper,$(BUILD)),figures,$(BUILD)/figures)
+RUNS := $(foreach trace,$(or $(SLUG),venus philly),$(addsuffix -$(trace),$(OF_TRACE))) $(if $(TRACE),,$(OTHERS))
+EXECUTED := $(addprefix $(BUILD)/executed/,$(addsuffix .ipynb,$(filter $(ONLY)%,$(RUNS))))
+DATA := requirements.lock $(wildcard data/*.csv data/*.toml) $(if $(wildcard $(TRACE)),$(TRACE))
+
+# of a run such as 04_fairness-venus: its notebook, what it reads, and the parameters that papermill gives it
+notebook = $(wildcard $(addsuffix /$(firstword $(subst -, ,$1)).ipynb,notebooks ops/notebooks))
+trace = $(patsubst $(firstword $(subst -, ,$1))-%,%,$(filter-out $(firstword $(subst -, ,$1)),$1))
+number = $(firstword $(subst _, ,$1))
+sources = $(FILES_astraea) $(FILES_papers) $(foreach folder,$(FOLDERS_$(call number,$1)),$(call files,$(folder)))
+files = $(shell find $1 -type f -not -path '*/__pycache__/*')
+FILES_astraea := $(call files,astraea)
+FILES_papers := $(wildcard papers/*.py) $(call files,papers/ye2022)
+FOLDERS_09 := papers/themis
+FOLDERS_15 := papers/themis papers/gavel papers/market
+FOLDERS_11a := papers/market
+FOLDERS_11b := papers/market
+FOLDERS_12 := ops/astraea_ops data/example_cluster
+FOLDERS_13 := ops/astraea_ops papers/live data/live
+$(foreach part,a b c d,$(eval FOLDERS_10$(part) := papers/gavel))
+seeds = $(if $(filter small,$(SCALE)),2,$(or $(SEEDS_$1),1))
+SEEDS_venus := 5
+SEEDS_philly := 2
+parameters = -p SCALE $(SCALE) $(if $(call trace,$1),-p TRACE "$(or $(TRACE),$(call trace,$1))" -p SEEDS $(call seeds,$(call trace,$1)))
 
 # one thread per process: OpenMP spins on busy cores, and parallelism is over runs
 export OMP_NUM_THREADS := 1
 export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
 
 .DEFAULT_GOAL := help
-.PHONY: figures reproduce check test test-all test-torch slurm-test slurm-matrix real smoke data verify lab site lint bench lock release clean help
+.SECONDEXPANSION:
+.PHONY: figures reproduce check test test-all test-torch slurm-test slurm-matrix smoke data verify lab site lint bench lock release clean help
 
-figures: $(STAMP) ## every figure, table and claim into figures/ (TRACE= SCALE=small|paper JOBS= ONLY= FORMATS=svg,pdf BACKEND= SCHEDULER=)
-	@$(BIN)/python -m papers figures $${TRACE:+--trace "$$TRACE"} $${SCALE:+--scale "$$SCALE"} $${JOBS:+--jobs "$$JOBS"} \
-	    $${ONLY:+--only "$$ONLY"} $${FORMATS:+--formats "$$FORMATS"} $${BACKEND:+--backend "$$BACKEND"} $${SCHEDULER:+--scheduler "$$SCHEDULER"}
+figures: $(STAMP) ## every figure and table into figures/ (TRACE= SCALE=small|paper ONLY=04 JOBS= FORMATS=svg,pdf BACKEND=dask SCHEDULER=)
+	@$(MAKE) -k --no-print-directory $(EXECUTED); failed=$$?; \
+	    $(MAKE) --no-print-directory $(BUILD)/gallery FOUND="$$(ls $(BUILD)/executed/*.ipynb)" && exit $$failed
 
-reproduce: $(STAMP) ## check the papers' major claims by their smallest experiments (CLAIM=C1, CLAIM="C1 C2", JOBS=); without CLAIM= list them
-	@$(BIN)/python -m papers reproduce $$CLAIM $${JOBS:+--jobs "$$JOBS"}
+$(BUILD)/executed/%.ipynb: $$(call notebook,$$*) $$(call sources,$$*) $(DATA) | $(STAMP)
+	@mkdir -p $(@D) && echo "$*: $(call parameters,$*)"
+	@ASTRAEA_ANEW=1 ASTRAEA_FIGURES="$(CURDIR)/$(OUT)" ASTRAEA_FORMATS="$(FORMATS)" $(BIN)/papermill --log-level ERROR \
+	    --cwd $(<D) $(call parameters,$*) -p OUT "$(CURDIR)/$(OUT)" -p JOBS $(WORKERS) $< $@.part \
+	    && mv $@.part $@ || { echo "failed: $*, $$(grep -om1 'In \[[0-9]*\]' $@.part); its output is in $@.part" >&2; exit 1; }
+
+$(BUILD)/gallery: $(FOUND)
+	@$(BIN)/python -m papers.gallery "$(OUT)" && touch $@
+
+reproduce: $(STAMP) ## check the papers' major claims by their smallest experiments (CLAIM=C1, CLAIM="C1 C2"; without CLAIM= all)
+	@$(MAKE) --no-print-directory ONLY=reviewers CLAIM="$(CLAIM)" figures
 
 check: $(STAMP) ## check the answers to a worksheet of the course, docs/course.md (NB=03)
 	@$(BIN)/python -m papers check "$$NB"
@@ -53,12 +97,9 @@ slurm-matrix: $(STAMP) ## slurm-test on every Slurm of this machine: the one on 
 	    env $${at:+SLURM="$$at"} $(MAKE) --no-print-directory slurm-test || failed="$$failed $${at:-PATH}"; done; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
 
-real: $(STAMP) ## the evaluation on real workloads, into figures/ beside the synthetic ones (after make data; JOBS=)
-	@for trace in w2 chrslo philly-vcs itp; do $(BIN)/python -m papers figures --trace $$trace --shown $${JOBS:+--jobs "$$JOBS"} || exit 1; done
-
 smoke: $(STAMP) ## a minute: a few quick tests, and the lease term of a small synthetic Venus (notebook 03) into build/
 	MPLBACKEND=Agg $(BIN)/pytest -q -x -n $(WORKERS) --dist loadfile $(QUICK)
-	$(BIN)/python -m papers figures --scale small --trace venus --only 03_lease_term
+	$(MAKE) --no-print-directory figures SCALE=small TRACE=venus ONLY=03
 
 data: $(STAMP) ## download the small real workloads into data/raw/ (NAME=philly for another one)
 	@$(BIN)/astraea data fetch $${NAME:+"$$NAME"}

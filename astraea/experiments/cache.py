@@ -30,6 +30,7 @@ from astraea.core import compilation, source
 from astraea.core.errors import InputError, PolicyError
 from astraea.core.files import write_atomically
 from astraea.core.progress import progress as progress_bar
+from astraea.estimation.estimators import LEARNED
 from astraea.experiments.archive import Keep, Value, pack, reduced, unpack
 from astraea.experiments.run import Named, Run, Work, code_of, module_of
 
@@ -100,6 +101,7 @@ def fill(runs: Sequence[Work]) -> None:
 def _computed(missing: Mapping[str, Work], folder: Path, *, progress: bool) -> Iterator[tuple[str, Value]]:
     """Compute runs, publish each result, and yield it with its key; at the end raise the error of the first failure."""
     failures: list[Outcome] = []
+    is_changed = False
     with (
         progress_bar("simulating", "runs", len(missing), disable=not (progress and missing)) as bar,
         closing(_outcomes({key: missing[key] for key in in_order(missing)})) as outcomes,
@@ -110,10 +112,13 @@ def _computed(missing: Mapping[str, Work], folder: Path, *, progress: bool) -> I
                 failures.append(outcome)
                 continue
             if outcome.code != missing[outcome.key].code:
-                get_reusable_executor().shutdown(wait=False, kill_workers=True)  # the next ones load the files anew
-                raise ChangedError
+                is_changed = True
+                break
             write_atomically(entry(folder, outcome.key), outcome.data)
             yield outcome.key, unpack(outcome.data)
+    if is_changed:
+        get_reusable_executor().shutdown(wait=False, kill_workers=True)  # the next ones load the files anew
+        raise ChangedError
     if missing and folder == _OF_USER:
         trim(folder, MOST)
     if failures:
@@ -138,18 +143,23 @@ def in_order(runs: Mapping[str, Work]) -> list[str]:
 def _outcomes(runs: Mapping[str, Work]) -> Generator[Outcome]:
     """Yield the outcome of each run as soon as it is known; end the workers when closed, or interrupted.
 
+    Runs that learn running times from the same jobs go to one worker, one after the other, so that it learns once.
+
     `InputError` if a worker was killed, or the cluster that was chosen with `joblib` cannot be used.
     """
-    calls = [(key, run.keep, *run.call) for key, run in runs.items()]
+    groups: dict[str, list[Any]] = {}
+    for key, run in runs.items():
+        groups.setdefault(learned_from(run) or key, []).append((key, run.keep, *run.call))
+    calls = [*groups.values()]
     if calls and any(isinstance(run, Run) for run in runs.values()) and not loop.is_compiled():
-        yield compute(*calls.pop(0))  # here, so that not every worker compiles the same, and it can be said
+        yield compute(*calls[0].pop(0))  # here, so that not every worker compiles the same, and it can be said
     backend, chosen = joblib.parallel.get_active_backend()
     jobs = min(backend.effective_n_jobs(-1 if chosen is None else chosen), max(len(calls), 1))
     parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
-    results = parallel(joblib.delayed(_in_worker)(os.getpid(), *call) for call in calls)
+    results = parallel(joblib.delayed(_in_worker)(os.getpid(), group) for group in calls if group)
     try:
-        for outcome in results:  # noqa: UP028  `yield from` would close the results before we do
-            yield outcome
+        for outcomes in results:
+            yield from outcomes
     except TerminatedWorkerError:
         raise InputError(
             "a worker process was killed, perhaps for lack of memory; try fewer jobs (finished results are kept)"
@@ -162,13 +172,21 @@ def _outcomes(runs: Mapping[str, Work]) -> Generator[Outcome]:
             results.close()
 
 
-def _in_worker(caller: int, *call: Any) -> Outcome:
-    """Compute a run in a worker process, which is silent and leaves Ctrl-C to the caller."""
+def learned_from(run: Work) -> str:
+    """Return a name of the jobs that a run learns running times from; empty if it does not learn."""
+    if not isinstance(run, Run) or not run.policy.needs_estimates or run.settings.estimator not in LEARNED:
+        return ""
+    past = run.trace.history
+    return "" if past is None else f"{run.settings.estimator} {past.digest}"
+
+
+def _in_worker(caller: int, calls: Sequence[Sequence[Any]]) -> list[Outcome]:
+    """Compute runs in a worker process, which is silent and leaves Ctrl-C to the caller."""
     if os.getpid() != caller:
         compilation.is_silent = True
         with suppress(ValueError):  # Dask computes in a thread, which gets no signals
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return compute(*call)
+    return [compute(*call) for call in calls]
 
 
 def compute(key: str, keep: Keep | None, function: Callable[..., Value], *arguments: Any) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from astraea.cluster.definition import unknown
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulation import split_off_impossible
+from astraea.cluster.simulation import simulated, split_off_impossible
 from astraea.core.errors import InputError
 from astraea.core.metrics import summary
 from astraea.core.result import Result
@@ -70,6 +70,8 @@ def grid(
     policies: Iterable[Policy | str],
     parameters: Mapping[str, Sequence[Any]] | None = None,
     seeds: Iterable[int] = (0,),
+    settings: Settings | None = None,
+    function: Callable[..., Value] = simulated,
 ) -> list[Run]:
     """Return every combination of traces, clusters, policies, parameter values and seeds, the last changing fastest.
 
@@ -79,6 +81,10 @@ def grid(
     ----------
     parameters : mapping of str to values, optional
         Parameters of policies or of `Settings`. A policy without a parameter is run once, without it.
+    settings : Settings, optional
+        Settings that `parameters` do not replace.
+    function : function, optional
+        The simulator, as in `Run`.
 
     Raises
     ------
@@ -94,17 +100,23 @@ def grid(
         if len(values) == 0:
             raise InputError(f"parameter {name!r} has no value")
     variants = [
-        (policy.with_parameters(**_only(point, policy.parameters)), Settings(**_only(point, of_settings)))
+        (policy.with_parameters(**_only(point, policy.parameters)), replace(settings or Settings(), **_only(point, of_settings)))
         for policy in chosen
-        for point in points({k: v for k, v in given.items() if k in of_settings or k in policy.parameters})
+        for point in points_of(policy, given)
     ]
     least = min((policy.largest(policy.parameters) for policy, _ in variants), default=1.0)
     runs = []
-    for trace, cluster, (policy, settings), seed in itertools.product(traces, clusters, variants, seeds):
+    for trace, cluster, (policy, chosen_settings), seed in itertools.product(traces, clusters, variants, seeds):
         if policy.largest(policy.parameters) > least:  # one under quotas sets large gangs aside
             trace = split_off_impossible(trace, cluster, least)[0]
-        runs.append(Run(trace, cluster, policy, seed, settings))
+        runs.append(Run(trace, cluster, policy, seed, chosen_settings, function=function))
     return runs
+
+
+def points_of(policy: Policy, axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return every combination of values of the axes that a policy has, or every simulation."""
+    of_settings = [f.name for f in fields(Settings)]
+    return points({name: values for name, values in axes.items() if name in of_settings or name in policy.parameters})
 
 
 def points(axes: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:

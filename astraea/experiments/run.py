@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import all_policies, get_policy
@@ -94,6 +94,8 @@ class Run:
     settings : Settings
     keep : mapping of str to column names, or "summary", optional
         Part of the result that the cache keeps, as in `archive.reduced`; everything by default.
+    function : function, optional
+        The simulator: a function at the top level of a module, with the arguments of `simulation.simulated`.
     """
 
     trace: Trace
@@ -102,7 +104,7 @@ class Run:
     seed: int = 0
     settings: Settings = field(default_factory=Settings)
     keep: Keep | None = None
-    function: ClassVar[Callable[..., Value]] = staticmethod(simulated)
+    function: Callable[..., Value] = simulated
 
     def __post_init__(self) -> None:
         if isinstance(self.policy, str):
@@ -120,7 +122,7 @@ class Run:
     @property
     def code(self) -> str:
         """Digest of the code that determines the result."""
-        return code_of(type(self).function, [self.policy])
+        return code_of(self.function, [self.policy])
 
     @property
     def expected(self) -> float:
@@ -131,7 +133,7 @@ class Run:
     def call(self) -> tuple[Any, ...]:
         """The function that computes its result, and the arguments; a policy of the package by name (`Named`)."""
         policy = sendable(self.policy)
-        return partial(type(self).function, settings=self.settings), self.trace, self.cluster, policy, self.seed
+        return partial(self.function, settings=self.settings), self.trace, self.cluster, policy, self.seed
 
     @property
     def label(self) -> str:

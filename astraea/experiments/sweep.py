@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,13 +14,15 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policy import Policy
+from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import checked_cluster, checked_policy, checked_trace
+from astraea.cluster.simulation import simulated
 from astraea.core.checks import one_of, whole_number
 from astraea.core.errors import InputError
 from astraea.core.metrics import named, summary
 from astraea.core.result import Result
 from astraea.experiments.cache import measured
-from astraea.experiments.grid import grid
+from astraea.experiments.grid import grid, points_of
 from astraea.experiments.run import Run
 from astraea.traces.synthetic import SYNTHETIC, synthesize
 from astraea.traces.trace import Trace
@@ -32,9 +34,11 @@ Source = Trace | str | Callable[[int], Trace]
 def sweep(
     traces: Source | Sequence[Source],
     clusters: Cluster | Sequence[Cluster],
-    policies: Policy | str | Sequence[Policy | str],
+    policies: Policy | str | Sequence[Policy | str] | Mapping[str, Policy | str],
     seed: int | Sequence[int] = 0,
     *,
+    settings: Settings | None = None,
+    simulate: Callable[..., Result] = simulated,
     cache: str | Path | None = None,
     progress: bool = True,
     **parameters: Any,
@@ -49,10 +53,14 @@ def sweep(
         A trace is the same for every seed. The name of a synthetic trace (``"venus"``, ``"philly"``), or a function of
         the seed, makes one trace per seed.
     clusters : Cluster or list
-    policies : name, policy, or list
-        As in `simulate`.
+    policies : name, policy, list, or dict
+        As in `simulate`. The keys of a dict are the schedulers' names in the tables; otherwise each has its own name.
     seed : int or list
         Seeds of traces, of random placement and of noisy estimates.
+    settings : Settings, optional
+        As in `simulate`.
+    simulate : function, optional
+        Another simulator: a function of trace, cluster, policy, seed and settings at the top level of a module.
     cache : path, optional
         Folder of results.
     progress : bool
@@ -70,16 +78,22 @@ def sweep(
     """
     sources, seeds = _listed(traces, "traces"), [whole_number(one, "seed") for one in _listed(seed, "seed")]
     places = [checked_cluster(one) for one in _listed(clusters, "clusters")]
-    chosen = [checked_policy(one) for one in _listed(policies, "policies")]
-    _refuse_twins(chosen)
+    given = [*policies.values()] if isinstance(policies, Mapping) else policies
+    chosen = [checked_policy(one) for one in _listed(given, "policies")]
+    names = [*policies] if isinstance(policies, Mapping) else [one.name for one in chosen]
+    if not isinstance(policies, Mapping):
+        _refuse_twins(chosen)
     axes = {name: _listed(values, name) for name, values in parameters.items()}
-    grid([], places, chosen, axes)  # refuses unknown parameters before a trace is made
+    how = (settings, simulate)
+    grid([], places, chosen, axes, (), *how)  # refuses unknown parameters before a trace is made
     made = {one: [_trace(source, one) for source in sources] for one in seeds}
     runs: list[Run] = []
     for k, cluster in itertools.product(range(len(sources)), places):
-        of_seeds = [grid([made[one][k]], [cluster], chosen, axes, [one]) for one in seeds]
+        of_seeds = [grid([made[one][k]], [cluster], chosen, axes, [one], *how) for one in seeds]
         runs += itertools.chain.from_iterable(zip(*of_seeds, strict=True))
-    index = _index(runs, [name for name, values in parameters.items() if isinstance(values, _LISTS)])
+    variants = [name for name, one in zip(names, chosen, strict=True) for _ in points_of(one, axes) for _ in seeds]
+    schedulers = variants * (len(sources) * len(places))
+    index = _index(runs, schedulers, [name for name, values in parameters.items() if isinstance(values, _LISTS)])
     if index.duplicated().any():
         twin = ", ".join(f"{name} {value}" for name, value in index[index.duplicated()].iloc[0].items())
         raise InputError(f"two runs have {twin}; give each trace a name of its own")
@@ -163,9 +177,9 @@ def _refuse_twins(policies: Sequence[Policy]) -> None:
             raise InputError(f"two policies are named {one.name!r}; give one of them another name")
 
 
-def _index(runs: Sequence[Run], listed: Sequence[str]) -> pd.DataFrame:
+def _index(runs: Sequence[Run], schedulers: Sequence[str], listed: Sequence[str]) -> pd.DataFrame:
     """Return the columns that distinguish each run; `listed` parameters are always among them."""
-    rows = pd.DataFrame([run.columns for run in runs]).rename(columns={"policy": "scheduler"})
+    rows = pd.DataFrame([run.columns for run in runs]).drop(columns="policy").assign(scheduler=schedulers)
     if len({run.cluster for run in runs}) > rows["nodes"].nunique():
         rows.insert(2, "cluster", [str(run.cluster) for run in runs])
     names = [name for name in ("trace", "nodes", "cluster", "scheduler", "seed") if name in rows]

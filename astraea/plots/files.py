@@ -12,9 +12,12 @@ from typing import Any, Final
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.text import Text
 
 from astraea.core.checks import one_of
 from astraea.core.files import write_atomically
+from astraea.plots.looks import LOOKS
 from astraea.plots.theme import style
 
 DPI: Final = 200
@@ -71,19 +74,39 @@ def save(
     InputError
         If a form is unknown, or the folder cannot be written.
     """
+    name_schedulers(fig)
+    laid_out = isinstance(fig.get_layout_engine(), ConstrainedLayoutEngine)
     wanted = dict.fromkeys(("png", *further_forms(), *(one_of(form, KNOWN, "form") for form in forms)))
     base = save_table(table, name, folder)
     written = {}
     for kind in wanted:
         buffer = io.BytesIO()
         with style():
-            fig.savefig(buffer, format=kind, dpi=DPI, metadata=UNDATED[kind])
+            # a seaborn grid has its title above its panels: its picture is cut around what is drawn
+            cut: Any = None if laid_out else "tight"
+            fig.savefig(buffer, format=kind, dpi=DPI, metadata=UNDATED[kind], bbox_inches=cut)
         written[kind] = buffer.getvalue()
         write_atomically(base.with_name(f"{name}.{kind}"), written[kind])
     if "inline" in plt.get_backend():  # which would draw it once more
         if is_shown:
             _display(fig, written["png"])
         plt.close(fig)
+
+
+def name_schedulers(fig: Figure) -> None:
+    """Write each scheduler's name as in its paper where a legend, a tick or a title has its identifier."""
+    fig.draw_without_rendering()
+    for ax in fig.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            texts = [tick.get_text() for tick in axis.get_ticklabels()]
+            if any(text in LOOKS for text in texts):
+                axis.set_ticks(axis.get_ticklocs(), [_in_paper(text) for text in texts])
+    for text in fig.findobj(Text):
+        text.set_text(_in_paper(text.get_text()))
+
+
+def _in_paper(text: str) -> str:
+    return LOOKS[text].label if text in LOOKS else text
 
 
 def _display(fig: Figure, png: bytes) -> None:

@@ -18,6 +18,9 @@ _SETTINGS: Final[dict[str, Any]] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Apply every figure's settings within a `with` block."""
-    with plt.style.context(["default", _SETTINGS]):
+    """Apply every figure's settings within a `with` block; figures made in it lay themselves out.
+
+    seaborn's figures have a layout of their own, so the settings for a whole session leave that out.
+    """
+    with plt.style.context(["default", _SETTINGS, {"figure.constrained_layout.use": True}]):
         yield

@@ -8,44 +8,30 @@ evaluation's cluster. Lease terms below 900 s that give a trace more than `MOST_
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, Final
 
-import numpy as np
-
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulation import split_off_impossible
-from astraea.core.checks import number, one_of
-from astraea.core.units import DAY
+from astraea.cluster.simulation import simulated, split_off_impossible
+from astraea.core.result import Result
 from astraea.experiments.archive import Keep
 from astraea.experiments.grid import Grid
 from astraea.experiments.lease_term import MOST_LEASES
 from astraea.experiments.run import Run
-from astraea.traces.describe import offered_load, suitable_nodes
-from astraea.traces.named import NODES, named_trace
 from astraea.traces.synthetic import SYNTHETIC
 from astraea.traces.trace import Trace
-from papers.scales import SCALES, at_scale, seeds
+from papers.scales import at_scale, seeds
 from papers.ye2022 import readings
 from papers.ye2022.readings import PAPERS, PROGRAM, READINGS, Scheduler, able, compared, policy_named, settings_of
-from papers.ye2022.whole_rounds import CountedRun
+from papers.ye2022.whole_rounds import simulate_in_whole_rounds
+from papers.ye2022.workloads import INTERVAL, LARGE, LEASE_TERM, LEASE_TERMS, SIZES, at_load, load_workload
 
 Row = dict[Any, Any]
 """Columns that distinguish a run."""
 
-LEASE_TERM: Final = 900.0  # of all figures but Fig 9 [s]
-LEASE_TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 3600.0)  # of Fig 9 [s]
-SIZES: Final = (60, 80, 100, 120, 150, 200)  # of Fig 14: nodes, relative to the evaluation [%]
-SMALL_JOBS: Final = 1500
-SMALL_TIME: Final = 2 * DAY  # [s]
-SMALL_LOAD: Final = 1.25  # served load of the first seed over the GPUs: in two days a queue has little time to grow
-LARGE: Final = 20_000  # jobs from which on a trace counts as large
-
 IN_FIG_14: Final = ("astraea", "tiresias-l")
-INTERVAL: Final = Settings().interval  # between rounds, which submissions are counted in [s]
 LOADS: Final = {"small": (1.4, 1.6, 1.8, 2.0, 2.2, 2.4), "paper": (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)}
 """Offered loads at which all schedulers are compared.
 
@@ -65,51 +51,6 @@ READ: Final[Keep] = {
 
 The many runs over lease terms and cluster sizes keep a summary only, but on a log, whose weeks are resampled (`kept`).
 """
-
-
-def load_workload(trace: str, scale: str = "paper", seed: int = 0, load: float = 0.0) -> tuple[Trace, Cluster]:
-    """Return one trace of the evaluation (named as in `traces.named.named_trace`) and the cluster that it runs on.
-
-    A synthetic trace has many seeds, a real one is the same for all. `load` is the offered load over the GPUs that the
-    jobs are to have, submitted slower or faster; 0 leaves them as they are. `InputError` if there is no such trace or
-    scale, or the load is none.
-    """
-    number(load, "the load", least=0)
-    jobs, cluster = _loaded(trace, one_of(scale, SCALES, "scale"), seed if trace in SYNTHETIC else 0)
-    return at_load(jobs, cluster, load) if load else jobs, cluster
-
-
-def at_load(trace: Trace, cluster: Cluster, load: float) -> Trace:
-    """Return the same jobs, submitted so much slower or faster that they offer `load` times the GPUs."""
-    return trace.scale_load(load * cluster.gpus / offered_load(trace))
-
-
-@lru_cache(maxsize=12)
-def _loaded(name: str, scale: str, seed: int) -> tuple[Trace, Cluster]:
-    trace = named_trace(name, seed=seed)
-    if scale == "small":
-        trace = trace.head(max(SMALL_JOBS, int(np.searchsorted(trace.submit_time, SMALL_TIME))))
-    # the same cluster for every seed
-    return trace, _loaded(name, scale, 0)[1] if seed else evaluated_cluster(name, trace, scale)
-
-
-def evaluated_cluster(name: str, trace: Trace, scale: str) -> Cluster:
-    """Return the cluster for the simulated part of a named workload."""
-    return Cluster(crowded_nodes(trace) if scale == "small" else NODES.get(name) or suitable_nodes(trace))
-
-
-def served_load(trace: Trace) -> float:
-    """Average number of busy GPUs until the last submission if no job had to wait [GPU].
-
-    Like `offered_load`, without the part of each job that would run after the last submission; over at least 1 s.
-    """
-    served = np.minimum(trace.duration, trace.span - trace.submit_time)
-    return float(trace.demand @ served) / max(trace.span, 1.0)
-
-
-def crowded_nodes(trace: Trace) -> int:
-    """Return the 8-GPU nodes of which `SMALL_LOAD` times as many would be busy on average while jobs are submitted."""
-    return max(1, math.ceil(served_load(trace) / (8 * SMALL_LOAD)))
 
 
 def run_of(
@@ -162,9 +103,9 @@ def grid_of(rows: Iterable[tuple[int, Run, Mapping[str, Any]]]) -> Grid:
     )
 
 
-def kind_of(reading: str) -> type[Run]:
-    """Return the kind of runs of a reading: the authors' program counts in whole rounds."""
-    return CountedRun if reading == PROGRAM else Run
+def simulator_of(reading: str) -> Callable[..., Result]:
+    """Return the simulator of a reading: the authors' program counts in whole rounds."""
+    return simulate_in_whole_rounds if reading == PROGRAM else simulated
 
 
 def runs_of(
@@ -173,7 +114,7 @@ def runs_of(
 ) -> Iterator[tuple[Run, Row]]:  # fmt: skip
     """Yield runs of schedulers on one trace by the rules of a reading, each with its row of an index."""
     for s in schedulers:
-        run = kind_of(reading)(trace, cluster, s.made, settings=settings_of(reading, s), keep=keep)
+        run = Run(trace, cluster, s.made, 0, settings_of(reading, s), keep, simulator_of(reading))
         yield run, {"reading": reading, "scheduler": s.name, "seed": seed, "nodes": cluster.nodes, **own}
 
 
@@ -221,7 +162,8 @@ def lease_grid(trace: str, scale: str = "paper") -> Grid:
         for seed, jobs, cluster in workloads(trace, scale, few_seeds(trace, scale), reading):
             for t in terms:
                 own = {"reading": reading, "scheduler": "astraea", "seed": seed, "lease_term": t}
-                run = kind_of(reading)(jobs, cluster, scheduler.made.with_parameters(lease_term=t), keep=kept(trace))
+                policy, simulator = scheduler.made.with_parameters(lease_term=t), simulator_of(reading)
+                run = Run(jobs, cluster, policy, keep=kept(trace), function=simulator)
                 rows.append((run, own))
     return Grid.of(rows)
 

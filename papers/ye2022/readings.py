@@ -115,6 +115,24 @@ BASELINES: Final = (
 """The baselines, in each way in which their papers can be read."""
 
 
+IN_PROGRAM: Final[Mapping[str, Policy]] = {
+    "astraea": get_policy("astraea-released"),
+    "tiresias-l": get_policy("astraea-released").with_parameters(job_order="2das", delay_threshold=0),
+    "themis": get_policy("astraea-released").with_parameters(job_order="themis"),
+    "fifo": get_policy("astraea-released").with_parameters(job_order="fifo", delay_threshold=0),
+    "yarn-cs": get_policy("yarn-cs"),
+}
+"""The schedulers that the authors' program has: rivals are orders of jobs inside ASTRAEA's choice of a tenant."""
+
+
+def learnable(schedulers: Iterable[str], trace: Trace) -> list[str]:
+    """Return the schedulers that can learn what they need from the past of a trace: on one without a past, not all.
+
+    None may win by knowing the future, so those that need running times are left out there.
+    """
+    return [name for name in schedulers if trace.history is not None or not get_policy(name).needs_estimates]
+
+
 def compared(reading: str, trace: Trace) -> tuple[Scheduler, ...]:
     """Return the schedulers of a reading that can be simulated on a trace.
 

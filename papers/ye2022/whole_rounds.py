@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,8 +15,6 @@ from astraea.cluster.simulation import simulated
 from astraea.cluster.tables import ratio
 from astraea.core.arrays import FloatArray
 from astraea.core.result import Result
-from astraea.experiments.archive import Value
-from astraea.experiments.run import Run
 from astraea.traces.trace import Trace
 
 
@@ -30,13 +26,6 @@ def simulate_in_whole_rounds(
     run = trace._take(np.flatnonzero(np.isin(trace.job_id, result.jobs["job_id"])))  # without excluded ones
     ends, every = result.jobs["end_time"].to_numpy(), result.provenance["interval"]
     return replace(result, jobs=in_whole_rounds(run, result.jobs, ends, cluster.gpus, every))
-
-
-@dataclass(frozen=True, eq=False)
-class CountedRun(Run):
-    """A `Run` of `simulate_in_whole_rounds`."""
-
-    function: ClassVar[Callable[..., Value]] = staticmethod(simulate_in_whole_rounds)
 
 
 def in_whole_rounds(trace: Trace, jobs: pd.DataFrame, left: FloatArray, gpus: int, interval: float) -> pd.DataFrame:

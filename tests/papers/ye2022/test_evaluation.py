@@ -38,7 +38,7 @@ from papers.ye2022.readings import (
     settings_of,
 )
 from papers.ye2022.rules import SEVEN
-from papers.ye2022.whole_rounds import CountedRun, simulate_in_whole_rounds
+from papers.ye2022.whole_rounds import simulate_in_whole_rounds
 
 
 def trace(**weights: float) -> Trace:
@@ -83,7 +83,7 @@ def test_grids() -> None:
         mine = main.index[main.index["reading"] == reading]
         assert mine.groupby("seed")["scheduler"].agg(list).tolist() == [[s.name for s in schedulers]] * 2
     for run, reading in zip(main.runs, main.index["reading"], strict=True):  # in rounds, or the program counts them
-        assert (run.trace.submit_time % 10).any() == isinstance(run, CountedRun) == (reading == READINGS[0])
+        assert (run.trace.submit_time % 10).any() == (run.function is simulate_in_whole_rounds) == (reading == READINGS[0])
     leases = evaluation.lease_grid("venus", "paper")
     assert set(leases.index["lease_term"]) == set(evaluation.LEASE_TERMS)
     assert set(leases.index["reading"]) == set(READINGS)
