@@ -69,7 +69,7 @@ reproduce: $(STAMP) ## check the papers' major claims by their smallest experime
 	@$(MAKE) --no-print-directory ONLY=reviewers CLAIM="$(CLAIM)" figures
 
 check: $(STAMP) ## check the answers to a worksheet of the course, docs/course.md (NB=03)
-	@$(BIN)/python -m papers check "$$NB"
+	@$(BIN)/python -m papers.worksheets "$$NB"
 
 test: $(STAMP) ## all tests but the exhaustive ones, then the stored outputs of the notebooks (JOBS=)
 	MPLBACKEND=Agg $(BIN)/pytest -q -n $(WORKERS) --dist loadfile

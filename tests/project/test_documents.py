@@ -16,9 +16,6 @@ import astraea
 from astraea.cli.main import app
 from astraea.experiments import cache as cached
 from astraea.traces.readers import formats
-from papers import __main__ as papers
-from papers.claims.evaluate import evaluate
-from papers.running.reproduce import major_claims
 
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
@@ -37,7 +34,7 @@ CSV = next(text for kind, text in BLOCKS if kind == "csv")
 LEFT = re.compile(r"\b(TODO|FIXME|TBD|XXX+|lorem ipsum|fill (this |me )?in|[A-Z]{3,}_[A-Z]{3,})\b|<your[ -]|\?\?\?")
 """Text that somebody still has to replace; capitals with a low line are such names if they are no code."""
 
-PROGRAMS = {"astraea": app, "python -m papers": papers.app}
+PROGRAMS = {"astraea": app}
 COMMANDS = [x.split("#")[0].strip() for x in SHELL.splitlines() if x.startswith(tuple(f"{name} " for name in PROGRAMS))]
 COMMANDS += re.findall(rf"`((?:{'|'.join(PROGRAMS)}) [a-z][^`]*)`", TEXT)
 
@@ -116,21 +113,6 @@ def test_every_make_target_exists() -> None:
     named = set(re.findall(r"make ([a-z-]+)", SHELL + " ".join(re.findall(r"`make [^`]*`", TEXT)) + workflows))
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "release" in named and named <= set(re.findall(r"^([a-z-]+):", makefile, re.M))
-
-
-def test_the_committee_reads_of_the_major_claims_what_their_list_says(tmp_path: Path) -> None:
-    """A line per claim, with experiment, command and minutes, and one per statement."""
-    claims, page = major_claims(), PAGES["docs/artifact.md"]
-    papers = evaluate(tmp_path).drop_duplicates("id").set_index("id")["paper"]
-    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith("| C")]
-    wanted = []
-    for name, claim in claims.items():
-        told = [f"{name}: {claim['claim']}", f"E{name[1:]}, {claim['where']}", f"`python -m papers reproduce {name}`"]
-        assert [*told, f"{claim['minutes']:g}"] in rows
-        for check in claim["checks"]:
-            wanted.append([name, check["id"], papers[check["id"]], check["tolerance"], check["expected"]])
-    assert [row for row in rows if row[0] in claims] == wanted
-    assert f"all eight take {sum(claim['minutes'] for claim in claims.values()):g}," in page
 
 
 def test_every_dependency_has_a_reason() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ from schedules import jobs, trace_of
 import astraea
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policy import all_candidates, fits, grant, policy
+from astraea.cluster.settings import Settings
+from astraea.cluster.simulation import simulated
 from astraea.core.errors import InputError
+from astraea.core.result import Result
 from astraea.experiments import cache as cached
 from astraea.experiments.sweep import Runs
 from astraea.traces.trace import Trace
@@ -57,6 +61,25 @@ def test_tables_are_tidy_and_go_into_seaborn(tmp_path: Path) -> None:
     seaborn.ecdfplot(runs.jobs, x="rho_job", hue="scheduler")
     seaborn.boxplot(runs.tenants, x="rho_tenant", y="scheduler")
     plt.close("all")
+
+
+def as_recorded(trace: Trace, cluster: Cluster, policy: Any, seed: int, settings: Any) -> Result:
+    """A simulator of another kind: every job takes twice its JCT."""
+    result = simulated(trace, cluster, policy, seed, settings)
+    return replace(result, jobs=result.jobs.assign(jct=2 * result.jobs["jct"]))
+
+
+def test_policies_can_have_names_of_their_own_and_another_simulator(tmp_path: Path) -> None:
+    named = {"long": astraea.get_policy("astraea").with_parameters(lease_term=3600), "fifo": "fifo", "short": "astraea"}
+    how: dict[str, Any] = {"seed": range(2), "settings": Settings(restart_overhead=0.0)}
+    runs = swept(tmp_path, drawn, FOUR, named, **how)
+    assert runs.index["scheduler"].tolist() == ["long", "long", "fifo", "fifo", "short", "short"]
+    assert [result.provenance["policy"] for result in runs] == ["astraea"] * 2 + ["fifo"] * 2 + ["astraea"] * 2
+    assert {result.provenance["restart_overhead"] for result in runs} == {0.0}
+    other = swept(tmp_path, drawn, FOUR, named, **how, simulate=as_recorded)
+    assert (other.jobs["jct"] == 2 * runs.jobs["jct"]).all()
+    terms = swept(tmp_path, drawn(0), FOUR, {"a": "astraea", "b": "fifo"}, lease_term=[300, 900])
+    assert terms.index[["scheduler", "lease_term"]].fillna(0).to_numpy().tolist() == [["a", 300], ["a", 900], ["b", 0]]
 
 
 def test_results_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Worksheets of the course: a copy to write answers in, and the check of one.
+"""Worksheets of the course: a copy to write answers in, and the check of one, ``python -m papers.worksheets 03``.
 
 The notebooks in ``notebooks/course`` hold the answers between ``### BEGIN SOLUTION`` and ``### END SOLUTION``. Their
 cells carry nbgrader's metadata, so that `nbgrader generate_assignment` can make the students' version too.
@@ -7,6 +7,7 @@ cells carry nbgrader's metadata, so that `nbgrader generate_assignment` can make
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -98,3 +99,25 @@ def _error(cell: Any) -> str:
                 return "not answered yet"
             return f"{output.evalue}" if output.ename == "AssertionError" else f"{output.ename}: {output.evalue}"
     return ""
+
+
+def main(name: str) -> int:
+    """Check the answers in the worksheet ``notebooks/mine/NAME...``, after making it if it is missing.
+
+    Return 0 if every exercise is right, and 1 if one is not, or there is no such worksheet.
+    """
+    try:
+        source = worksheet(name)
+        path = copy_without_answers(source)
+        found = check(path, source)
+    except InputError as err:
+        print(err, file=sys.stderr)
+        return 1
+    for one in found:
+        print(f"{one.name:<10}{0 if one.wrong else one.points} of {one.points} points  {one.wrong or 'right'}")
+    print(f"your answers go into {path.relative_to(ROOT)}")
+    return int(any(one.wrong for one in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else ""))

@@ -9,8 +9,8 @@ import pytest
 from places import ROOT
 
 from astraea.core.errors import InputError
-from papers.running import worksheets
-from papers.running.worksheets import SOURCES, Checked, check, copy_without_answers, worksheet
+from papers import worksheets
+from papers.worksheets import SOURCES, Checked, check, copy_without_answers, worksheet
 
 COURSE = (ROOT / "docs" / "course.md").read_text(encoding="utf-8")
 SHEETS = sorted(SOURCES.glob("*.ipynb"))

@@ -1,1 +1,0 @@
-"""From notebooks to figures, the gallery and verdicts on claims."""
