@@ -18,6 +18,8 @@ import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.observed import observed
+from astraea.cluster.policies import get_policy
+from astraea.cluster.policy import Policy
 from astraea.cluster.simulate import simulate
 from astraea.cluster.simulation import split_off_impossible
 from astraea.core.arrays import FloatArray, IntArray
@@ -27,8 +29,7 @@ from astraea.core.result import Result
 from astraea.core.units import DAY, HOUR, MINUTE
 from astraea.traces.trace import Trace
 from papers.step_function import Stepped
-from papers.ye2022.evaluation import leased, workloads
-from papers.ye2022.readings import COMPARED, PAPERS, Scheduler, settings_of
+from papers.ye2022.workloads import INTERVAL, load_workload
 
 FRAMES_FILE: Final = Path("docs/site/replay/frames.js")
 DAY_SHOWN: Final = 10
@@ -37,8 +38,8 @@ DAY_SHOWN: Final = 10
 STEP: Final = 10 * MINUTE
 LEASE_TERMS: Final = (5, 15, 60)  # [min]
 NAMES: Final = {
-    "astraea": "ASTRAEA", "tiresias-l": "Tiresias-L", "themis": "Themis", "gandiva-fair": "Gandiva_fair",
-    "hived": "HiveD", "yarn-cs": "YARN-CS", "fifo": "FIFO",
+    "astraea": "ASTRAEA", "hived": "HiveD", "tiresias-l": "Tiresias-L", "themis": "Themis",
+    "gandiva-fair": "Gandiva_fair", "yarn-cs": "YARN-CS", "fifo": "FIFO",
 }  # fmt: skip
 FOLLOWED: Final = (1 * HOUR, 6 * HOUR)
 """Shortest and longest running time of a job that can be followed [s]."""
@@ -46,22 +47,24 @@ FOLLOWED: Final = (1 * HOUR, 6 * HOUR)
 
 def workload() -> tuple[Trace, Cluster]:
     """The jobs of the evaluation's first Venus that static quotas can run, on 100 nodes of 8 GPUs."""
-    _, trace, cluster = next(workloads("venus", "paper", [0]))
-    return split_off_impossible(trace, cluster)[0], cluster
+    trace, cluster = load_workload("venus")
+    return split_off_impossible(trace.in_rounds(INTERVAL), cluster)[0], cluster
 
 
-def sides() -> Iterator[tuple[str, int, Scheduler]]:
+def sides() -> Iterator[tuple[str, int, Policy]]:
     """Every scheduler under every lease term [min], with its key in the frames; term 0 where there are no leases."""
-    for scheduler in COMPARED[PAPERS]:
-        terms = LEASE_TERMS if "lease_term" in scheduler.made.parameters else (0,)
-        for term in terms if scheduler.name in NAMES else ():
-            (made,) = leased([scheduler], term * MINUTE) if term else [scheduler]
-            yield scheduler.name, term, made
+    for name in NAMES:
+        scheduler = get_policy(name)
+        if "lease_term" not in scheduler.parameters:
+            yield name, 0, scheduler
+            continue
+        for term in LEASE_TERMS:
+            yield name, term, scheduler.with_parameters(lease_term=term * MINUTE)
 
 
-def simulated(trace: Trace, cluster: Cluster, scheduler: Scheduler) -> Result:
+def simulated(trace: Trace, cluster: Cluster, scheduler: Policy) -> Result:
     """Two weeks under a scheduler, with every lease."""
-    return simulate(trace, cluster, scheduler.made, settings=settings_of(PAPERS, scheduler), keep_log=True)
+    return simulate(trace, cluster, scheduler, keep_log=True, estimator="gradient-boosting")
 
 
 def stretched(trace: Trace, cluster: Cluster, result: Result, times: float) -> Result:
