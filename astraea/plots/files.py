@@ -99,14 +99,15 @@ def name_schedulers(fig: Figure) -> None:
     for ax in fig.axes:
         for axis in (ax.xaxis, ax.yaxis):
             texts = [tick.get_text() for tick in axis.get_ticklabels()]
-            if any(text in LOOKS for text in texts):
-                axis.set_ticks(axis.get_ticklocs(), [_in_paper(text) for text in texts])
+            if (named := [_in_paper(text) for text in texts]) != texts:
+                axis.set_ticks(axis.get_ticklocs(), named)
     for text in fig.findobj(Text):
         text.set_text(_in_paper(text.get_text()))
 
 
 def _in_paper(text: str) -> str:
-    return LOOKS[text].label if text in LOOKS else text
+    look = LOOKS.get(text)
+    return look.label if look is not None and look.is_scheduler else text
 
 
 def _display(fig: Figure, png: bytes) -> None:

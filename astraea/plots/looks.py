@@ -22,6 +22,7 @@ class Look(NamedTuple):
     hatch: str = ""
     marker: str = "o"
     face: str = ""  # of the mark, if it is not the colour
+    is_scheduler: bool = True
 
 
 def _look(line: Any = "-", **entry: Any) -> Look:

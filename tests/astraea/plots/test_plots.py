@@ -86,6 +86,18 @@ def test_a_notebook_shows_what_was_saved(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(shown) == 1
 
 
+def test_schedulers_are_named_as_in_their_papers_and_other_words_stay(tmp_path: Path) -> None:
+    table = pd.DataFrame({"scheduler": ["astraea", "yarn-cs"], "estimator": ["oracle", "none"], "x": [1.0, 2.0]})
+    g = sns.catplot(table, y="scheduler", x="x", hue="estimator", col="scheduler", kind="strip")
+    g.set_titles("{col_name}")
+    plots.save(g.figure, "picture", table, tmp_path, is_shown=False)
+    assert [text.get_text() for text in g.axes.flat[0].get_yticklabels()] == ["ASTRAEA", "YARN-CS"]
+    assert [ax.get_title() for ax in g.axes.flat] == ["ASTRAEA", "YARN-CS"]
+    assert [text.get_text() for text in g.legend.get_texts()] == ["oracle", "none"]
+    assert pd.read_csv(tmp_path / "picture.csv")["scheduler"].tolist() == ["astraea", "yarn-cs"]
+
+
+
 def test_style_leaves_settings_alone_and_has_a_name() -> None:
     with matplotlib.rc_context({"font.size": 23.0}):
         before = dict(matplotlib.rcParams)
@@ -93,4 +105,4 @@ def test_style_leaves_settings_alone_and_has_a_name() -> None:
             inside = dict(matplotlib.rcParams)
         assert dict(matplotlib.rcParams) == before and inside["font.size"] == 9
         plt.style.use(["default", "astraea.plots.astraea"])
-        assert dict(matplotlib.rcParams) == inside
+        assert dict(matplotlib.rcParams) | {"figure.constrained_layout.use": True} == inside
