@@ -1,6 +1,6 @@
 # Astraea in a container, in the environment that `make` builds from requirements.lock:
 #     docker build -t astraea .
-#     docker run --rm astraea python -m papers reproduce C1
+#     docker run --rm astraea make reproduce CLAIM=C1
 #     docker run --rm -v "$PWD/figures:/astraea/figures" astraea make figures
 FROM python:3.11-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends make && rm -rf /var/lib/apt/lists/*

@@ -24,11 +24,11 @@ DOCUMENTS = (
     *("*.md", "docs/**/*.md", "bench/*.md", "data/*.md", "figures/*.md"),
     *("notebooks/*.ipynb", "notebooks/solutions/*.ipynb"),
     *("ops/*.md", "ops/docs/**/*.md", "ops/notebooks/**/*.ipynb"),
-    *("docs/site/replay/index.html", "papers/gallery/captions/*.toml", "data/claim_notes.csv"),
+    *("docs/site/replay/index.html", "data/claims.csv", "data/pictures.csv"),
     *(f"{folder}/**/*.py" for folder in ("astraea", "ops", "papers", "verification", "bench", "tests", "docs", ".ci")),
 )
-LISTS = tuple(f"figures/{name}.md" for name in ("real_traces", "statements", "wang2023", "ye2022"))
-"""Generated pages with lists of values that are no sentences; captions and notes are checked in their own files."""
+LISTS = ("figures/statements.md",)
+"""Generated pages with lists of values that are no sentences; sentences and notes are checked in their own file."""
 
 SHOWN = {"help", "short_help", "expected"}
 """Keyword arguments of functions that are shown to users."""

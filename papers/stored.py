@@ -1,7 +1,7 @@
 """Stored tables: a notebook shows the committed figures at once, and computes anew what a changed parameter asks for.
 
-The runner decides the rest by the environment, so no cell has to: ``ASTRAEA_FIGURES`` is the folder of figures,
-``ASTRAEA_ANEW`` makes every table anew, ``JOBS``, ``BACKEND`` and ``SCHEDULER`` are as of the command ``astraea sweep``.
+The runner decides the rest by the environment, so no cell has to: ``ASTRAEA_FIGURES`` is the folder of figures, and
+``ASTRAEA_ANEW`` makes every table anew. ``JOBS``, ``BACKEND`` and ``SCHEDULER`` are as in ``astraea sweep``.
 """
 
 from __future__ import annotations

@@ -99,8 +99,9 @@ def grid(
             raise unknown(name, {p.name: p.parameters for p in chosen}, of_settings)
         if len(values) == 0:
             raise InputError(f"parameter {name!r} has no value")
+    usual = settings or Settings()
     variants = [
-        (policy.with_parameters(**_only(point, policy.parameters)), replace(settings or Settings(), **_only(point, of_settings)))
+        (policy.with_parameters(**_only(point, policy.parameters)), replace(usual, **_only(point, of_settings)))
         for policy in chosen
         for point in points_of(policy, given)
     ]

@@ -9,44 +9,22 @@ quota busy for four days. The comparison is with the same cluster in which the t
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.state import quotas, whole
-from astraea.core.arrays import FloatArray
-from astraea.core.metrics import SHARING_LOSS
+from astraea.core.metrics import hourly
 from astraea.core.result import Result
 from astraea.core.units import HOUR
-from astraea.experiments.grid import Grid
 from astraea.traces.trace import Trace
-from papers.ye2022.evaluation import Row, few_seeds, runs_of, workloads
-from papers.ye2022.one_tenant import KEYS, Experiment, experiment_grid, experiments, hourly_service, hours
-from papers.ye2022.readings import COMPARED, MEMORIES, PAPERS
 
 SIZE: Final = 8  # times as many GPUs as the quota of the tenant, asked for at once
 DURATION: Final = 12 * HOUR  # of each job of the burst [s]
 GANG: Final = 4  # GPUs of each, or the whole quota where that is less
 HORIZON: Final = int(SIZE * DURATION / HOUR)  # hours that are looked at: what the burst needs on the quota alone
-
-SCHEDULERS: Final = (
-    *(s for s in COMPARED[PAPERS] if s.name in ("tiresias-l", "themis", "gandiva-fair", "yarn-cs")),
-    *MEMORIES,
-)
-"""Schedulers to compare: memories of all lengths, and some without memory."""
-
-
-def burst_grid(trace: str, scale: str = "paper") -> Grid:
-    """Return `experiment_grid` of `SCHEDULERS`, without the burst and with it."""
-
-    def experiment(jobs: Trace, cluster: Cluster) -> Experiment:
-        start = burst_start(jobs)
-        idle, tenant = with_newcomer(jobs, cluster)
-        return Experiment(tenant, idle, with_burst(idle, cluster, tenant, start), start)
-
-    return experiment_grid(trace, scale, experiment, schedulers=SCHEDULERS)
 
 
 def with_newcomer(trace: Trace, cluster: Cluster) -> tuple[Trace, str]:
@@ -97,59 +75,35 @@ def burst_start(trace: Trace) -> float:
     return float(at[(there @ trace.demand).argmax()])
 
 
-def burst_figures(result: Result) -> dict[str, Any]:
-    """Return `hourly_service`, and the end of the last job of each tenant [s]: dict `last_end`."""
-    return {**hourly_service(result), "last_end": result.jobs.groupby("tenant")["end_time"].max().to_dict()}
+def done_and_lacking(idle: Result, burst: Result, tenant: str, start: float) -> pd.DataFrame:
+    """Return what the burst gets and what the others lack by the hour.
 
+    Parameters
+    ----------
+    idle, burst : Result
+        The same scheduler without and with the burst.
+    tenant : str
+    start : float
+        When the burst comes [s].
 
-def burst_curves(table: pd.DataFrame) -> pd.DataFrame:
-    """Return what the burst gets and the others lack by the hour; `table` is ``burst_grid(...).table(burst_figures)``.
-
-    Columns scheduler, seed, tenant, time since the burst came [s], in whole hours up to `HORIZON`, done and lacking.
-    Done is GPU-time that the burst has attained, over all that it attains in the end. Lacking is GPU-time that the
-    others were owed and did not get, with the burst minus without it, over the same. GPU-time beyond a tenant's share
-    in one hour does not make up for a shortfall in another.
+    Returns
+    -------
+    DataFrame, columns time, done, lacking
+        One row for each hour since the burst came, `time` [s], up to `HORIZON`. `done` is GPU-time that the burst has
+        attained, over all that it attains in the end. `lacking` is GPU-time that the others were owed and did not get
+        (Eqs. 8 and 9), with the burst minus without it, over the same. GPU-time beyond a tenant's share in one hour
+        does not make up for a shortfall in another.
     """
-    parts = []
-    for key, old, new in experiments(table):
-        tenant, first = key["tenant"], int(old["start"] // HOUR)
-        total = float(new["attained"][tenant].sum())
-        done = hours(new["attained"][[tenant]], first, HORIZON)[:, 0]
-        short = [np.maximum(0.0, owed - got) for got, owed in _of_others(old, new, tenant)]
-        lacking = (short[1] - short[0]).sum(axis=1)
-        sums = {c: np.r_[0.0, np.cumsum(v)] / total for c, v in (("done", done), ("lacking", lacking))}
-        parts.append(pd.DataFrame({**key, "time": HOUR * np.arange(HORIZON + 1), **sums}))
-    return pd.concat(parts, ignore_index=True)
-
-
-def burst_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Return when the burst ends, and how long the others are short; `table` as in `burst_curves`.
-
-    Columns scheduler, seed, tenant, finished, short_without, short_with, lacking_soon, lacking. `finished` is the time
-    from the burst to the end of its last job [s]. The next two are hours within `HORIZON` in which another tenant got
-    less than 95 % of what it was owed, averaged over tenants. The last two are as in `burst_curves`, after `DURATION`
-    and `HORIZON`.
-    """
-    curves = burst_curves(table).set_index([*KEYS, "time"])["lacking"]
-    rows = []
-    for key, old, new in experiments(table):
-        finished = new["last_end"][key["tenant"]] - old["start"] // HOUR * HOUR
-        short = [(got < SHARING_LOSS * owed).sum() / got.shape[1] for got, owed in _of_others(old, new, key["tenant"])]
-        soon, late = (float(curves[(*key.values(), t)]) for t in (DURATION, HORIZON * HOUR))
-        figures = {"finished": finished, "short_without": short[0], "short_with": short[1]}
-        rows.append({**key, **figures, "lacking_soon": soon, "lacking": late})
-    return pd.DataFrame(rows)
-
-
-def _of_others(old: Row, new: Row, tenant: str) -> list[tuple[FloatArray, FloatArray]]:
-    """Return GPU-time that the others got and were owed in each hour of `HORIZON`, without the burst and with it."""
-    others, first = [t for t in new["fair"] if t != tenant], int(old["start"] // HOUR)
-    return [
-        (hours(r["attained"][others], first, HORIZON), hours(r["fair"][others], first, HORIZON)) for r in (old, new)
-    ]
-
-
-def memory_grid(trace: str, scale: str = "paper") -> Grid:
-    """Return runs of `MEMORIES`, which differ in how much of the past decides the next turn; columns as `main_grid`."""
-    drawn = workloads(trace, scale, few_seeds(trace, scale))
-    return Grid.of(row for work in drawn for row in runs_of(MEMORIES, PAPERS, *work))
+    first, attained, short = int(start // HOUR), {}, []
+    for result in (idle, burst):
+        by_time = hourly(result).pivot_table(
+            index="time", columns="tenant", values=["attained_service", "fair_service"], sort=False
+        )
+        got, owed = (by_time[name].diff().iloc[1:] for name in ("attained_service", "fair_service"))
+        hours = [table.set_axis(range(len(table))).reindex(range(first, first + HORIZON), fill_value=0.0)
+                 for table in (got, owed)]  # fmt: skip
+        short.append((hours[1] - hours[0]).clip(lower=0).drop(columns=tenant).sum(axis=1).to_numpy())
+        attained = {"total": float(got[tenant].sum()), "by_hour": hours[0][tenant].to_numpy()}
+    sums = {"done": attained["by_hour"], "lacking": short[1] - short[0]}
+    shares = {name: np.r_[0.0, np.cumsum(values)] / attained["total"] for name, values in sums.items()}
+    return pd.DataFrame({"time": HOUR * np.arange(HORIZON + 1), **shares})

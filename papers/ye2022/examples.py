@@ -1,50 +1,57 @@
-"""The six-GPU example of [Ye2022] §4.1 and Fig 6: three jobs, three mechanisms.
+"""Worked examples of [Ye2022] §4 and §5 on six GPUs, and the measures that Figs 6 and 8 and Eqs. 8 to 16 need.
 
-Job1 needs 6 GPUs, Job2 and Job3 need 3 each, 40 minutes every one, on one node of 6 GPUs with rounds of 10 minutes.
+In the example of §4.1, Job1 needs 6 GPUs, Job2 and Job3 need 3 each, and each runs for 40 minutes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Final, NamedTuple
+from itertools import pairwise
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.cluster.simulate import simulate
+from astraea.core.arrays import IntArray
 from astraea.core.errors import InputError
-from astraea.core.units import HOUR, MINUTE
-from astraea.plots import OTHERS, style
+from astraea.core.result import Result
+from astraea.core.units import MINUTE
 from astraea.traces.trace import Trace
-from papers.areas import gantt
-from papers.charts.axes import name_axis, named_line, panels, title
-from papers.charts.dots import PUBLISHED
-from papers.layout import quick
 
 ROUND: Final = 10 * MINUTE  # one scheduling round, and one lease [s] ([Ye2022] §4.1.2)
 SIX_GPUS: Final = Cluster(nodes=1, gpus_per_node=6)
-SHORT: Final = {"max-min": "Max-min", "finish-time-fairness": "Finish-time fairness", "astraea": "LTGF"}
-"""Names of `mechanisms` for the titles of panels."""
-
 NO_OVERHEADS: Final = Settings(interval=10, checkpoint_overhead=0, restart_overhead=0)
 
 
-def six_gpu_trace(demands: Sequence[int] = (6, 3, 3), minutes: float = 40) -> Trace:
-    """Job1, Job2, ... of one tenant, all submitted at 0, each `minutes` long with a gang of so many GPUs."""
+def six_gpu_trace(demands: Sequence[int] = (6, 3, 3), minutes: float | Sequence[float] = 40) -> Trace:
+    """Return Job1, Job2, ... of one tenant, all submitted at 0, with these gangs [GPU] and running times [min]."""
     names = [f"Job{k}" for k in range(1, len(demands) + 1)]
-    columns = {"job_id": names, "tenant": "all", "demand": demands, "submit_time": 0.0, "duration": minutes * MINUTE}
+    times = MINUTE * np.broadcast_to(np.asarray(minutes, dtype=float), len(demands))
+    columns = {"job_id": names, "tenant": "all", "demand": demands, "submit_time": 0.0, "duration": times}
     return Trace.from_frame(pd.DataFrame(columns), name="example")
 
 
+def two_tenants() -> Trace:
+    """Return five jobs of two tenants that own three GPUs each; all times are whole rounds."""
+    rows = [("A1", "vision", 3, 0, 40), ("A2", "vision", 2, 0, 30), ("A3", "vision", 1, 0, 40),
+            ("B1", "speech", 3, 10, 20), ("B2", "speech", 2, 20, 30)]  # fmt: skip
+    jobs = pd.DataFrame(rows, columns=["job_id", "tenant", "demand", "submit_time", "duration"])
+    jobs[["submit_time", "duration"]] *= MINUTE
+    return Trace.from_frame(jobs, name="example", weights={"vision": 1.0, "speech": 1.0})
+
+
+def mechanisms() -> dict[str, Policy]:
+    """Return the three mechanisms of Fig 6 with the example's lease, in the order of its panels."""
+    names = ("max-min", "finish-time-fairness", "astraea")
+    return {name: get_policy(name).with_parameters(lease_term=ROUND) for name in names}
+
+
 def divided(trace: Trace) -> Trace:
-    """Each gang as a tenant of its own with `demand` tasks of one GPU: the divisible work of [Ye2022] §4.1.1."""
+    """Return each gang as a tenant of its own with `demand` tasks of one GPU: the divisible work of [Ye2022] §4.1.1."""
     whole = trace.frame.loc[np.repeat(np.arange(len(trace)), trace.demand)]
     number = whole.groupby("job_id", sort=False).cumcount() + 1
     tasks = whole.assign(job_id=whole["job_id"] + "." + number.astype(str), tenant=whole["job_id"], demand=1)
@@ -52,81 +59,11 @@ def divided(trace: Trace) -> Trace:
 
 
 def rejoined(grants: pd.DataFrame) -> pd.DataFrame:
-    """Leases of `divided` gangs as one row per gang and round: `demand` counts the GPUs that it got."""
+    """Return the leases of `divided` gangs as one row per gang and round: `demand` counts the GPUs that it got."""
     sums = grants.groupby(["start", "end", "tenant"])["demand"].sum().reset_index()
     before = sums.groupby("tenant")["demand"].shift()
     sums["job_id"], sums["kind"] = sums["tenant"], np.where(sums["demand"] == before, "renewal", "start")
     return sums
-
-
-def mechanisms() -> dict[str, Policy]:
-    """The three mechanisms of Fig 6 with the example's lease, in the order of its panels."""
-    names = ("max-min", "finish-time-fairness", "astraea")
-    return {name: get_policy(name).with_parameters(lease_term=ROUND) for name in names}
-
-
-class Asked(NamedTuple):
-    """The shares and ends of jobs that asked for some gangs."""
-
-    shares: pd.Series[float]  # parts of the cluster's GPU-time in [0, 1]
-    ends: pd.Series[float]  # when they ended [s]
-    grants: pd.DataFrame  # leases, as in a `Result`
-
-
-def asking(mechanism: str, demands: Sequence[int], hours: Sequence[float], window: float) -> Asked:
-    """Let Job1, Job2, ... with these gangs [GPU] and running times [h] share the six GPUs under one of `mechanisms`.
-
-    Shares are those of the first `window` seconds, with what nobody held as the last, ``nobody``.
-    """
-    frame = six_gpu_trace(demands).frame.assign(duration=HOUR * np.asarray(hours, dtype=float))
-    trace = Trace.from_frame(frame, name="example")
-    jobs = divided(trace) if mechanism == "max-min" else trace
-    result = simulate(jobs, SIX_GPUS, mechanisms()[mechanism], settings=NO_OVERHEADS, keep_log=True)
-    grants = rejoined(result.log) if mechanism == "max-min" else result.log
-    shares = window_shares(grants, SIX_GPUS.gpus, window, window).set_index("job_id")["share"]
-    ends = grants.groupby("job_id")["end"].max()
-    return Asked(pd.concat([shares, pd.Series({"nobody": 1 - shares.sum()})]), ends, grants)
-
-
-def asking_picture(demands: Sequence[int], hours: float = 30, shown: float = 100 * MINUTE) -> Figure:
-    """Draw the first part of `asking` under each of `mechanisms` [s], and the shares of the first 10 hours below it."""
-    got = {name: asking(name, demands, [hours] * len(demands), 600 * MINUTE) for name in mechanisms()}
-    fig, axes = panels(columns=3, rows=2, width=3.0, height=2.3)
-    for ax, (name, asked) in zip(axes, got.items(), strict=False):
-        part = asked.grants[asked.grants["start"] < shown]
-        gantt(part.assign(job_id=part["job_id"].str[-1]), ax, gpus=SIX_GPUS.gpus)
-        title(ax, SHORT[name])
-    share_bars({name: asked.shares for name, asked in got.items()}, axes[3:])
-    return quick(fig, bottom=0.1, top=0.93, hspace=0.4)
-
-
-def share_bars(
-    shares: Mapping[str, pd.Series[float]], axes: Sequence[Axes],
-    published: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
-) -> None:  # fmt: skip
-    """Draw each mechanism's shares of jobs (`Asked`) in a panel, in the colours of `gantt`; a line at the equal one.
-
-    `published` has the paper's shares by mechanism and job, open diamonds.
-    """
-    for ax, (mechanism, part) in zip(axes, shares.items(), strict=True):
-        jobs = part.drop("nobody", errors="ignore")
-        idle = part.get("nobody", 0.0)
-        with style():
-            ax.bar(jobs.index, jobs, 0.7, color=OTHERS[: len(jobs)], alpha=0.55)
-            if idle > 1e-9:
-                ax.bar(["idle"], [idle], 0.7, color="white", edgecolor="#777777", hatch="//")
-            for k, value in enumerate([*jobs, *([idle] if idle > 1e-9 else [])]):
-                text = f"{100 * value:.0f}"
-                ax.annotate(text, (k, 0), (0, 3), textcoords="offset points", ha="center", fontsize=8)
-            ax.set_ylim(0, max(0.7, 1.2 * part.max()))
-            named_line(ax, 1 / len(jobs), "equal shares", vertical=False)
-            printed = published.get(mechanism, {})
-            if printed:
-                ax.plot(list(printed), list(printed.values()), **PUBLISHED)
-                ax.legend(loc="upper right", fontsize=7.5, handletextpad=0.1)
-            ax.grid(visible=False, axis="x")
-            name_axis(ax.yaxis, "share")
-            ax.set_ylabel("GPU-time [%]")
 
 
 def window_shares(grants: pd.DataFrame, gpus: int, window: float, until: float) -> pd.DataFrame:
@@ -145,3 +82,88 @@ def window_shares(grants: pd.DataFrame, gpus: int, window: float, until: float) 
         sums = (held * grants["demand"]).groupby(grants["job_id"]).sum()
         rows += [(start, end, name, float(sums[name]) / (gpus * window)) for name in names]
     return pd.DataFrame(rows, columns=["window_start", "window_end", "job_id", "share"])
+
+
+def gpu_rows(grants: pd.DataFrame, gpus: int) -> pd.DataFrame:
+    """Return blocks of neighbouring GPUs that each lease may have held, for a schedule drawn as bars over time.
+
+    A log does not say which GPUs of a node a job held. Here renewed jobs keep theirs, and the others get the lowest
+    free ones, in one block if there is one. Columns job_id, demand [GPU], start, end [s], first_gpu (from 0), gpus; a
+    row per block, in order of time.
+    """
+    free_at = np.zeros(gpus)
+    held: dict[str, IntArray] = {}
+    rows = []
+    lease: Any
+    ordered = grants.assign(new=grants["kind"] != "renewal").sort_values(["start", "new"], kind="stable")
+    for lease in ordered.itertuples():
+        if lease.new or lease.job_id not in held:
+            free = np.flatnonzero(free_at <= lease.start + 1e-9)
+            blocks = [block for block in _blocks(free) if len(block) >= lease.demand]
+            held[lease.job_id] = (blocks[0] if blocks else free)[: lease.demand]
+        free_at[held[lease.job_id]] = lease.end
+        for block in _blocks(held[lease.job_id]):
+            rows.append((lease.job_id, lease.demand, lease.start, lease.end, block[0], len(block)))
+    return pd.DataFrame(rows, columns=["job_id", "demand", "start", "end", "first_gpu", "gpus"])
+
+
+def _blocks(gpus: IntArray) -> list[IntArray]:
+    """Return the runs of neighbours among GPUs in ascending order."""
+    return np.split(gpus, np.flatnonzero(np.diff(gpus) > 1) + 1)
+
+
+def fair_service(
+    jobs: pd.DataFrame, quota: Mapping[str, float], until: float
+) -> tuple[pd.Series[float], pd.Series[float]]:
+    """Return the GPU-time that each job and each tenant was owed until `until` [s] ([Ye2022] Eqs. 8, 9, 13, 14).
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        `Result.jobs`: job_id, tenant, demand [GPU], submit_time and end_time [s]. All jobs have the same weight.
+    quota : mapping
+        GPUs of each tenant (Eq. 6).
+    until : float
+        End of the period that begins at 0 [s].
+
+    Returns
+    -------
+    tuple of two Series [GPU-s]
+        By job_id (Eq. 14), and by tenant (Eq. 9 with Eq. 8).
+    """
+    begin, end = jobs["submit_time"].clip(upper=until).to_numpy(), jobs["end_time"].clip(upper=until).to_numpy()
+    demand = jobs["demand"].to_numpy(dtype=float)
+    of_jobs, of_tenants = np.zeros(len(jobs)), pd.Series(0.0, [*quota])
+    for first, last in pairwise(np.unique(np.concatenate([begin, end, [until]]))):
+        is_active = (begin <= first) & (end >= last)
+        for name, gpus in quota.items():
+            mine = is_active & (jobs["tenant"] == name).to_numpy()
+            if mine.any():
+                share = min(float(demand[mine].sum()), gpus)  # Eq. 8
+                of_tenants[name] += share * (last - first)
+                of_jobs[mine] += np.minimum(demand[mine], share / int(mine.sum())) * (last - first)  # Eqs. 13, 14
+    return pd.Series(of_jobs, jobs["job_id"]), of_tenants
+
+
+def lease_parts(result: Result, settings: Settings) -> pd.DataFrame:
+    """Split every lease of a simulation with a log into what the job did in it (Fig 8), a row per stretch.
+
+    Columns job_id, demand [GPU], lease, start, end [s], part, then. `part` is restart, training or checkpoint; `lease`
+    counts the job's leases from 1; `then`, in the last row of each lease, is renewed, preempted or completed.
+    """
+    rows = []
+    for name, leases in result.log.groupby("job_id", sort=True):
+        follows = [*leases["kind"].iloc[1:], "completed"]
+        ends = {"renewal": "renewed", "restart": "preempted"}
+        lease: Any
+        for number, (lease, after) in enumerate(zip(leases.itertuples(), follows, strict=True), 1):
+            is_last = after == "completed"
+            trains = lease.start + (settings.restart_overhead if lease.kind == "restart" else 0.0)
+            saves = lease.end - (0.0 if is_last else settings.checkpoint_overhead)
+            edges = {"restart": (lease.start, trains), "training": (trains, saves), "checkpoint": (saves, lease.end)}
+            for part, (start, end) in edges.items():
+                if end <= start:
+                    continue
+                then = ends.get(after, after) if end == lease.end else ""
+                rows.append((name, lease.demand, number, start, end, part, then))
+    return pd.DataFrame(rows, columns=["job_id", "demand", "lease", "start", "end", "part", "then"])

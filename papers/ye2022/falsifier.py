@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from astraea.cluster.cluster import Cluster
+from astraea.cluster.policies import get_policy
 from astraea.cluster.simulate import simulate
 from astraea.core.metrics import sharing_loss, tenant_sharing_loss
 from astraea.core.result import Result
@@ -29,7 +30,7 @@ from astraea.experiments.run import Call
 from astraea.traces.trace import Trace
 from papers.scales import at_scale
 from papers.shrinking import reversal
-from papers.ye2022.readings import COMPARED, NO_COST, PAPERS, PROGRAM, READINGS
+from papers.ye2022.readings import FROM_PAPERS, IN_PROGRAM, NO_COST, PAPERS, PROGRAM
 
 LEASE: Final = 900.0
 """Default of every scheduler here [s]."""
@@ -39,8 +40,9 @@ SETTINGS: Final = replace(NO_COST, interval=LEASE)
 MEASURES: Final = ("sharing_loss", "tenant_sharing_loss", "average_slowdown", "average_jct")
 """Measures of the orderings: Figs 10, 11, 12 and 13. A tenant's case is a whole hour, not a day."""
 
-RIVALS: Final = {reading: tuple(s.name for s in COMPARED[reading][1:]) for reading in READINGS}
-_POLICIES: Final = {(reading, s.name): s.made for reading in READINGS for s in COMPARED[reading]}
+_COMPARED: Final = {PROGRAM: IN_PROGRAM, PAPERS: {name: get_policy(name) for name in FROM_PAPERS}}
+RIVALS: Final = {reading: tuple(policies)[1:] for reading, policies in _COMPARED.items()}
+_POLICIES: Final = {(reading, name): one for reading, policies in _COMPARED.items() for name, one in policies.items()}
 
 SEARCHED: Final = {"small": (8, 1), "paper": (100, 2)}
 """Random workloads for each rival, and how many of those that reverse an ordering are shrunk."""

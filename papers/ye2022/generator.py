@@ -11,20 +11,14 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from astraea.cluster.cluster import Cluster
-from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.core.units import DAY, HOUR
-from astraea.experiments.grid import Grid
-from astraea.experiments.run import Call
 from astraea.traces.columns import STATES
 from astraea.traces.describe import burstiness, user_shares
-from astraea.traces.synthetic import Recipe, synthesize
+from astraea.traces.synthetic import Recipe
 from astraea.traces.trace import Trace
-from papers.scales import seeds
 from papers.ye2022 import characterize
 
-SEEDS: Final = {"small": 2, "paper": 5}  # of either trace; the evaluation simulates fewer Phillys
 LIMITS: Final = {"10 minutes": 600.0, "1 hour": HOUR, "6 hours": 6 * HOUR, "1 day": DAY, "6 days": 6 * DAY}  # Table 1
 POINTS: Final = (16, 64, 256, 4096, 65_536)  # running times between them [s]
 PUBLISHED: Final = {
@@ -88,7 +82,7 @@ def _shorter(trace: Trace) -> float:
 
 
 def of_queues(trace: Trace, result: Result) -> dict[str, float]:
-    """Statistics of what the jobs met in production, FIFO in every virtual cluster (`described_grid`), by name."""
+    """Statistics of what the jobs met in production, FIFO in every virtual cluster, by name."""
     jobs = result.jobs
     wait, gpus = jobs["queueing_delay"].to_numpy(), jobs["demand"].to_numpy()
     until = np.ceil(trace.span / DAY) * DAY
@@ -110,24 +104,6 @@ def of_queues(trace: Trace, result: Result) -> dict[str, float]:
 def described(trace: Trace, result: Result) -> dict[str, float]:
     """All statistics of a trace and its queues, by name."""
     return of_jobs(trace) | of_queues(trace, result)
-
-
-def drawn(trace: str, seed: int, nodes: int) -> pd.DataFrame:
-    """`described` of a seed that the evaluation does not simulate, whole, in one row."""
-    jobs = synthesize(trace, seed)
-    return pd.DataFrame([described(jobs, simulate(jobs, Cluster(nodes), "yarn-cs"))])
-
-
-def further_grid(trace: str, scale: str = "paper") -> Grid:
-    """The seeds of a synthetic trace that only its description has; of others none."""
-    more = sorted(set(seeds(trace, scale, SEEDS)) - set(seeds(trace, scale)))
-    rows = [{"trace": trace, "seed": seed, "nodes": characterize.PRODUCTION_NODES[trace]} for seed in more]
-    return Grid.of((Call(drawn, (*row.values(),), row, expected=1.5), row) for row in rows)
-
-
-def characterization_grid(trace: str, scale: str = "paper") -> Grid:
-    """Return what notebook 01 reads: `described_grid`, and the seeds that it describes only."""
-    return characterize.described_grid(trace, scale) + further_grid(trace, scale)
 
 
 def beside_published(trace: str, found: Iterable[dict[str, float]]) -> pd.DataFrame:

@@ -2,142 +2,146 @@
 
 A rung of the main line differs in one thing from the rung above it, and only ``rest of the program`` in several. The
 first is the reading `PAPERS`, the last is `PROGRAM`. Side rungs leave the line at its end: early leases are on there
-for ASTRAEA and Themis, and off for Tiresias-L and FIFO. Everything is compared within a seed, so that what seeds
-differ in cancels.
+for ASTRAEA and Themis, and off for Tiresias-L and FIFO.
 """
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
-import numpy as np
 import pandas as pd
 
+from astraea.cluster.policies import get_policy
+from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
+from astraea.cluster.simulation import simulated
 from astraea.core.intervals import mean_interval
+from astraea.core.metrics import SLACK
 from astraea.core.result import Result
-from astraea.experiments.archive import Keep
-from astraea.experiments.grid import Grid
-from astraea.experiments.run import Run
-from papers.scales import seeds
-from papers.ye2022.evaluation import INTERVAL, READ, Row, load_workload
-from papers.ye2022.readings import (
-    COMPARED,
-    FLAWED,
-    NO_COST,
-    PAPERS,
-    PROGRAM,
-    RELEASED,
-    WITH_RULES,
-    Scheduler,
-    able,
-)
-from papers.ye2022.released import EARLY_LEASE, RULES
-from papers.ye2022.tables import fairness_figures
-from papers.ye2022.whole_rounds import CountedRun
+from astraea.core.units import DAY, HOUR
+from astraea.experiments.sweep import Runs
+from papers.ye2022.readings import FLAWED, IN_PROGRAM, NO_COST
+from papers.ye2022.whole_rounds import simulate_in_whole_rounds
+from papers.ye2022.with_rules import astraea_with_rules
 
-SEEDS: Final = {name: {"small": 2, "paper": 10} for name in ("venus", "philly")}
-MEASURES: Final = ("sharing_loss", "tenant_below_99", "average_jct", "average_slowdown")
-BEFORE: Final = "the rung before"
-DRAWS: Final = 2000
-FEWEST_WEEKS: Final = 3
-"""Least length of a log whose weeks are drawn."""
-_READ: Final[Keep] = {
-    "jobs": ("jct", "slowdown", "rho_job"),
-    "timeline": ("time", "tenant", "attained_service", "fair_service"),
+RULES: Final[Mapping[str, float]] = {
+    "tenant_window": DAY, "idle_guard": 0.2, "starvation": 6 * HOUR, "early_lease": 300.0,
+}  # fmt: skip
+"""Rules of the authors' program beyond [Ye2022], with its values: parameters of `with_rules` (times in s)."""
+
+MEASURES: Final = ("sharing_loss", "tenant_sharing_loss", "tenant_below_99", "average_slowdown", "average_jct")
+UNITS: Final[Mapping[str, tuple[str, float]]] = {
+    "sharing_loss": ("jobs short of their share [%]", 100.0),
+    "tenant_sharing_loss": ("tenant cases below 1 [%]", 100.0),
+    "average_slowdown": ("average slowdown", 1.0),
+    "average_jct": ("average JCT [h]", 1 / HOUR),
 }
-# a log's weeks are drawn, and a job belongs to the week of its submission
-_OF_A_LOG: Final[Keep] = {**_READ, "jobs": ("submit_time", "jct", "slowdown", "rho_job")}  # type: ignore[dict-item]
+"""Measures as figures show them: name with unit, and the factor to it."""
+
+BEFORE: Final = "the rung before"
 
 
 class Rung(NamedTuple):
     """One more difference than the rung before; a side rung differs from the rung `beside` instead."""
 
     name: str
-    schedulers: tuple[Scheduler, ...]
+    schedulers: Mapping[str, Policy]
     settings: Settings = Settings()
     learned: bool = True  # running times, where a scheduler needs them
     in_rounds: bool = True  # submissions are brought to rounds first; the program counts its rounds itself
     beside: str = ""
 
+    @property
+    def simulate(self) -> Callable[..., Result]:
+        """The simulator, as in `astraea.sweep`."""
+        return simulated if self.in_rounds else simulate_in_whole_rounds
 
-_OUTSIDE = COMPARED[PAPERS][1:]
-
-
-def _printed(*rules: str) -> tuple[Scheduler, ...]:
-    """ASTRAEA as printed with some rules of the program, beside rivals that ask for no tenant."""
-    values = {**RULES, "early_lease": EARLY_LEASE}
-    return WITH_RULES._replace(parameters={name: values[name] for name in rules}), *_OUTSIDE
-
-
-def _with_early_leases(threshold: float) -> tuple[Scheduler, ...]:
-    """All of the program with one threshold of early leases [s]; 0 is off."""
-    return tuple(
-        s._replace(parameters={**s.parameters, "delay_threshold": threshold}) if s.policy == RELEASED.policy else s
-        for s in COMPARED[PROGRAM]
-    )
+    @property
+    def estimator(self) -> str:
+        """The source of running times, as in `Settings`."""
+        return "gradient-boosting" if self.learned else "oracle"
 
 
-_RULES, _ENTIRE = (*RULES, "early_lease"), COMPARED[PROGRAM]
+_RIVALS: Final = {
+    name: get_policy(name)
+    for name in ("hived", "allox", "tiresias-l", "themis", "gandiva-fair", "yarn-cs", "fifo")
+}  # fmt: skip
+
+
+def _printed(*rules: str) -> dict[str, Policy]:
+    """Return ASTRAEA as printed with some rules of the program, beside rivals that ask for no tenant."""
+    return {"astraea": astraea_with_rules.with_parameters(**{name: RULES[name] for name in rules}), **_RIVALS}
+
+
+def _early_leases(threshold: float) -> dict[str, Policy]:
+    """Return the program's schedulers with one threshold of early leases [s]; 0 is off."""
+    return {
+        name: one.with_parameters(delay_threshold=threshold) if "delay_threshold" in one.parameters else one
+        for name, one in IN_PROGRAM.items()
+    }
+
+
 _LAST: Final = "counted in whole rounds"
 
 RUNGS: Final = (
-    Rung("as printed", COMPARED[PAPERS]),
-    Rung("window of 24 h", _printed(*_RULES[:1])),
-    Rung("idle guard", _printed(*_RULES[:2])),
-    Rung("queue after 6 h", _printed(*_RULES[:3])),
-    Rung("early leases", _printed(*_RULES)),
-    Rung("rest of the program", (RELEASED, *_OUTSIDE)),
-    Rung("rivals inside", _ENTIRE),
-    Rung("true running times", _ENTIRE, learned=False),
-    Rung("free preemption", _ENTIRE, NO_COST, learned=False),
-    Rung("list flaw", _ENTIRE, FLAWED, learned=False),
-    Rung(_LAST, _ENTIRE, FLAWED, learned=False, in_rounds=False),
-    Rung("early leases for all", _with_early_leases(EARLY_LEASE), FLAWED, False, False, beside=_LAST),
-    Rung("early leases for none", _with_early_leases(0), FLAWED, False, False, beside=_LAST),
+    Rung("as printed", {"astraea": get_policy("astraea"), **_RIVALS}),
+    Rung("window of 24 h", _printed(*[*RULES][:1])),
+    Rung("idle guard", _printed(*[*RULES][:2])),
+    Rung("queue after 6 h", _printed(*[*RULES][:3])),
+    Rung("early leases", _printed(*RULES)),
+    Rung("rest of the program", {"astraea": IN_PROGRAM["astraea"], **_RIVALS}),
+    Rung("rivals inside", IN_PROGRAM),
+    Rung("true running times", IN_PROGRAM, learned=False),
+    Rung("free preemption", IN_PROGRAM, NO_COST, learned=False),
+    Rung("list flaw", IN_PROGRAM, FLAWED, learned=False),
+    Rung(_LAST, IN_PROGRAM, FLAWED, learned=False, in_rounds=False),
+    Rung("early leases for all", _early_leases(RULES["early_lease"]), FLAWED, False, False, beside=_LAST),
+    Rung("early leases for none", _early_leases(0.0), FLAWED, False, False, beside=_LAST),
 )
 """In the order of tables and pictures: the main line, then the side rungs."""
+
 _BEFORE: Final = {here.name: here.beside or before.name for before, here in itertools.pairwise(RUNGS)}
 
 
-def ladder_grid(trace: str, scale: str = "paper") -> Grid:
-    """Every rung on every seed of `SEEDS`, a real trace once; columns rung, scheduler, seed.
+def measures(runs: Runs) -> pd.DataFrame:
+    """Return scheduler, seed, other columns that vary, and `MEASURES` of each run; shares in [0, 1], the JCT in s.
 
-    Runs that do not change from one rung to the next have the same key and are computed once. AlloX, which takes longer
-    than all others together, has the seeds of the evaluation only, and its runs are those of `evaluation.main_grid`.
+    Tenant cases are those in which the tenant is owed something (Fig 11): `tenant_sharing_loss` is the share below 1,
+    `tenant_below_99` that below 0.99.
     """
-    rows: list[tuple[Run, Row]] = []
-    for seed in seeds(trace, scale, SEEDS.get(trace)):
-        recorded, cluster = load_workload(trace, scale, seed)
-        rounded = recorded.in_rounds(INTERVAL)
-        for rung in RUNGS:
-            jobs = rounded if rung.in_rounds else recorded
-            for s in able(rung.schedulers, jobs) if rung.learned else rung.schedulers:
-                if s.name == "allox" and seed not in seeds(trace, scale):
-                    continue
-                estimator = "gradient-boosting" if rung.learned and s.made.needs_estimates else "oracle"
-                settings = replace(rung.settings, estimator=estimator)
-                keep = READ if s.name == "allox" else _READ if trace in SEEDS else _OF_A_LOG
-                kind = Run if rung.in_rounds else CountedRun
-                run = kind(jobs, cluster, s.made, settings=settings, keep=keep)
-                rows.append((run, {"rung": rung.name, "scheduler": s.name, "seed": seed}))
-    return Grid.of(rows)
+    columns = [name for name in runs.index if name not in ("trace", "nodes")]
+    rho = runs.tenants.dropna(subset=["rho_tenant"]).set_index(columns)["rho_tenant"]
+    cases = (rho < 0.99 - SLACK).groupby(columns).mean().rename("tenant_below_99").reset_index()
+    of_summary = {
+        "sharing_loss": runs.summary["jobs with sharing loss [%]"] / 100,
+        "tenant_sharing_loss": runs.summary["tenant-days with sharing loss [%]"] / 100,
+        "average_slowdown": runs.summary["average slowdown"],
+        "average_jct": runs.summary["average JCT [s]"],
+    }
+    table = runs.index[columns].assign(**of_summary).merge(cases, how="left", on=columns)
+    return table[[*columns, *MEASURES]]
 
 
-def rung_figures(result: Result) -> dict[str, Any]:
-    """`MEASURES` of one run; shares in [0, 1], the JCT in s."""
-    means = {f"average_{name}": float(result.jobs[name].mean()) for name in ("jct", "slowdown")}
-    found = fairness_figures(result) | means
-    return {name: found[name] for name in MEASURES}
+def in_units(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of `measures` with one row per run and measure of `UNITS`: its other columns, panel, value."""
+    parts = [table.assign(panel=text, value=factor * table[name]) for name, (text, factor) in UNITS.items()]
+    return pd.concat(parts, ignore_index=True).drop(columns=[*MEASURES])
 
 
 def differences(table: pd.DataFrame) -> pd.DataFrame:
     """Return the change of each rung for ASTRAEA, and ASTRAEA minus each rival there, paired within a seed.
 
-    `table` is ``ladder_grid(...).table(rung_figures)``. Columns rung, minus (`BEFORE`, or the rival), measure, mean,
-    low, high, n: the mean difference over `n` seeds, with its 95 % interval (Student's t; NaN for one seed).
+    Parameters
+    ----------
+    table : DataFrame, columns rung, scheduler, seed, and `MEASURES`
+
+    Returns
+    -------
+    DataFrame, columns rung, minus, measure, mean, low, high, n
+        `minus` is `BEFORE` or the rival. The mean difference over `n` seeds, with its 95 % interval (Student's t; NaN
+        for one seed).
     """
     wide = table.melt(["rung", "scheduler", "seed"], MEASURES, "measure").pivot_table(
         index=["rung", "measure", "seed"], columns="scheduler", values="value", sort=False
@@ -151,27 +155,3 @@ def differences(table: pd.DataFrame) -> pd.DataFrame:
         parts.append(mean_interval(long, ["minus", "measure"], "difference").assign(rung=rung))
     columns = ["rung", "minus", "measure", "mean", "low", "high", "n"]
     return pd.concat(parts, ignore_index=True)[columns]
-
-
-def drawn_weeks(paired: pd.DataFrame, weeks: pd.DataFrame) -> pd.DataFrame:
-    """Give the `differences` of a log, which has one run, the 95 % intervals of a bootstrap over its weeks.
-
-    `weeks` is ``ladder_grid(...).table(tables.weekly_figures)``. Weeks of submission are drawn with replacement, the
-    same for both sides of a difference. `n` becomes the number of weeks; a log below `FEWEST_WEEKS` stays as it is.
-    """
-    sums = weeks.assign(total=(weeks["mean"] * weeks["n"]).fillna(0.0)).pivot_table(
-        index=["rung", "scheduler", "figure"], columns="week", values=["total", "n"], aggfunc="sum", fill_value=0
-    )
-    many = weeks["week"].nunique()
-    if many < FEWEST_WEEKS:
-        return paired
-    counts = np.random.default_rng(0).multinomial(many, np.full(many, 1 / many), DRAWS).T
-    means = pd.DataFrame((sums["total"].to_numpy() @ counts) / (sums["n"].to_numpy() @ counts), sums.index)
-    rows = paired[["rung", "minus", "measure"]].to_numpy().tolist()
-    mine = means.loc[[(rung, "astraea", measure) for rung, _, measure in rows]]
-    other = means.loc[[
-        (_BEFORE[rung], "astraea", measure) if minus == BEFORE else (rung, minus, measure)
-        for rung, minus, measure in rows
-    ]]  # fmt: skip
-    low, high = np.quantile(mine.to_numpy() - other.to_numpy(), [0.025, 0.975], axis=1)
-    return paired.assign(low=low, high=high, n=many)

@@ -1,111 +1,54 @@
-"""The leaderboard of a public workload: every policy of the package and AlloX under leases, in rounds."""
+"""The leaderboard of a workload in words: values with intervals, ranks, and policies that another one rules out."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
-from matplotlib.figure import Figure
 
-from astraea.cluster.policies import all_policies
-from astraea.cluster.policy import Policy
-from astraea.experiments.grid import Grid
-from astraea.experiments.leaderboard import MEASURES, contest, standings
-from astraea.plots import look, style
-from papers.charts.axes import footnote, legend, name_axis, named, panels, title
-from papers.layout import few_ticks
-from papers.scales import seeds
-from papers.ye2022.evaluation import READ, workloads
-from papers.ye2022.ladder import FEWEST_WEEKS
-from papers.ye2022.readings import COMPARED, PAPERS, policy_named
+from astraea.core.units import HOUR
+from astraea.experiments.leaderboard import MEASURES
 
-ALL: Final[dict[str, Policy]] = {s.name: s.made for s in COMPARED[PAPERS]}
-"""The schedulers of the evaluation, then the authors' program, AlloX under leases, and what else there is, by name.
-
-Without `easy`: these workloads have no time limits, so it would be a second FIFO.
-"""
-ALL.update({name: policy_named(name) for name in ("astraea-released", "allox-under-leases")})
-ALL.update({name: policy for name, policy in all_policies().items() if name not in ALL and name != "easy"})
-
-SEEDS: Final = {"small": 2, "paper": 5}
-
-ONE_LOG: Final = ("w2", "chrslo", "philly-vcs")
-"""Workloads that are cut out of one log of Philly: three views, one piece of evidence."""
-
-_LOG: Final = ("average_jct", "slowdown_99")
+WORDS: Final[dict[str, tuple[str, float]]] = {
+    "sharing_loss": ("jobs short [%]", 100.0),
+    "tenant_below_99": ("tenant cases below 0.99 [%]", 100.0),
+    "average_jct": ("average JCT [h]", 1 / HOUR),
+    "slowdown_99": ("99 % slowdown", 1.0),
+    "longest_wait": ("longest wait [h]", 1 / HOUR),
+    "preemptions_per_job": ("preemptions per job", 1.0),
+}
+"""Words for each measure of a leaderboard with the unit, and the factor to this unit."""
 
 
-def leaderboard_grid(trace: str, scale: str = "paper") -> Grid:
-    """Every policy that can run on a workload; columns scheduler, seed. Runs that `main_grid` has too are the same."""
-    return _contest(trace, scale)[0]
+def in_words(row: pd.Series[Any]) -> str:
+    """Return a value with its 95 % interval in the unit of `WORDS`, of a row of `standings`: "8.7 (7.0 to 10.4)"."""
+    factor = WORDS[str(row["measure"])][1]
+    found = [factor * float(row[name]) for name in ("value", "low", "high")]
+    value, low, high = (f"{x:,.0f}" if x >= 99.95 else f"{x:.3g}" for x in found)
+    return "-" if pd.isna(row["value"]) else value if pd.isna(row["low"]) else f"{value} ({low} to {high})"
 
 
-def leaderboard(trace: str, scale: str = "paper") -> pd.DataFrame:
-    """Rank every policy on a workload; columns as of `standings`."""
-    return standings(*_contest(trace, scale))
+def place(row: pd.Series[Any]) -> str:
+    """Return the rank and the ranks in 95 % of the draws, of a row of `standings`: "4 (4-7)"; "-" without a rank."""
+    if pd.isna(row["rank"]):
+        return "-"
+    is_sure = pd.isna(row["rank_low"]) or row["rank_low"] == row["rank_high"]
+    return f"{row['rank']:.0f}" if is_sure else f"{row['rank']:.0f} ({row['rank_low']:.0f}-{row['rank_high']:.0f})"
 
 
-def _contest(trace: str, scale: str) -> tuple[Grid, dict[str, str]]:
-    found = list(workloads(trace, scale, seeds(trace, scale, SEEDS)))
-    return contest(ALL, [jobs for _, jobs, _ in found], found[0][2], READ)
+def ruled_out(ranked: pd.DataFrame) -> dict[str, list[str]]:
+    """Return each dominated policy with those that rule it out: they are no worse in any measure, and better in one.
 
-
-def picture(table: pd.DataFrame) -> Figure:
-    """Draw a panel per measure: each policy's value with its interval, and its rank at the right edge.
-
-    The rows of all panels are in the order of the first measure.
+    Parameters
+    ----------
+    ranked : DataFrame, columns scheduler, measure, value
+        Rows of `standings`; less is better. A measure that is undefined for some policy is left out.
     """
-    ranked = table[table["reason"] == ""]
-    order = ranked[ranked["measure"] == MEASURES[0]].sort_values("value", kind="stable")["scheduler"].tolist()
-    fig, axes = panels(columns=3, rows=2, width=2.4, height=0.7 + 0.17 * len(order))
-    with style():
-        for k, (ax, measure) in enumerate(zip(axes, MEASURES, strict=True)):
-            rows = ranked[ranked["measure"] == measure].set_index("scheduler").loc[order]
-            for at, (name, row) in enumerate(rows.iterrows()):
-                here = look(name, at)
-                if has_intervals(ranked):
-                    ax.plot(row[["low", "high"]].astype(float), [at, at], color=here.color, linewidth=1.2)
-                ax.plot(row["value"], at, here.marker, color=here.color, markersize=5, clip_on=False)
-                if pd.notna(row["rank"]):
-                    ax.annotate(f"{row['rank']:.0f}", (1, at), (3, 0), xycoords=("axes fraction", "data"),
-                                textcoords="offset points", va="center", fontsize=7, annotation_clip=False)  # fmt: skip
-            if measure in _LOG:
-                ax.set_xscale("log")
-            else:
-                ax.set_xlim(left=0)
-            ax.set_yticks(range(len(order)), [look(name).label for name in order] if k % 3 == 0 else [])
-            ax.set_ylim(len(order) - 0.4, -0.6)
-            ax.tick_params(axis="y", length=0)
-            name_axis(ax.xaxis, measure, log=measure in _LOG)
-            few_ticks(ax.xaxis, 4)
-            word = named(measure)[0]
-            ax.set_xlabel(ax.get_xlabel().removeprefix(word).strip())
-            title(ax, word)
-    footnote(fig, said(table))
-    mine = ranked[ranked["scheduler"] == "astraea"].set_index("measure")["rank"]
-    places = f"rank {mine[MEASURES[0]]} in sharing loss, {mine['average_jct']} in JCT"
-    return legend(fig, headline=f"ASTRAEA as printed among {len(order)} policies: {places}")
-
-
-def has_intervals(ranked: pd.DataFrame) -> bool:
-    """Return true if there are intervals to draw: those over fewer than `FEWEST_WEEKS` weeks are not."""
-    enough = int(ranked["seeds"].max()) > 1 or int(ranked["weeks"].max()) >= FEWEST_WEEKS
-    return enough and bool(ranked["low"].notna().any())
-
-
-def said(table: pd.DataFrame) -> str:
-    """Say what the bars are, and which policies are not there and why."""
-    ranked = table[table["reason"] == ""]
-    seeds, weeks = int(ranked["seeds"].max()), int(ranked["weeks"].max())
-    bars = f"Bars: 95 % intervals over {f'{seeds} seeds' if seeds > 1 else f'{weeks} weeks of submissions'}."
-    if not has_intervals(ranked):
-        bars = f"No intervals: {f'{seeds} seeds' if seeds > 1 else f'fewer than {FEWEST_WEEKS} weeks of submissions'}."
-    missing = table[table["reason"] != ""].groupby("reason", sort=False)["scheduler"].agg(list)
-    absent = [f"Not run: {', '.join(map(_in_list, names))}\n({reason})." for reason, names in missing.items()]
-    return "\n".join([f"Right of each panel: rank, 1 is best. {bars}", *absent])
-
-
-def _in_list(name: str) -> str:
-    """Write a policy's name for a list with commas: "AlloX (under leases)"."""
-    first, comma, rest = look(name).label.partition(", ")
-    return f"{first} ({rest})" if comma else first
+    wide = ranked.pivot_table(index="scheduler", columns="measure", values="value", sort=False)
+    values = wide[[measure for measure in MEASURES if measure in wide]].dropna(axis=1)
+    found = {}
+    for name, own in values.iterrows():
+        better = values.index[(values <= own).all(axis=1) & (values < own).any(axis=1)]
+        if len(better):
+            found[str(name)] = better.tolist()
+    return found

@@ -85,9 +85,9 @@ def crowded_nodes(trace: Trace) -> int:
 
 def title(trace: Trace, seeds: int) -> str:
     """Return what the title of a picture says of its workload: its name, where it is from, its seeds and jobs."""
-    kind = " (synthetic)" if trace.name in SYNTHETIC else ""
-    many = f", {seeds} seeds" if seeds > 1 else ", 1 run"
-    return f"{trace.name.capitalize() if kind else trace.name}{kind}{many}, {len(trace):,} jobs{' each' if seeds > 1 else ''}"
+    name = f"{trace.name.capitalize()} (synthetic)" if trace.name in SYNTHETIC else trace.name
+    jobs = f"{len(trace):,} jobs"
+    return f"{name}, {seeds} seeds, {jobs} each" if seeds > 1 else f"{name}, 1 run, {jobs}"
 
 
 def paths_of(names: Iterable[str]) -> list[Path]:

@@ -245,7 +245,6 @@ ALL = (
     kai,
 )  # fmt: skip
 POLICIES: dict[str, Callable[..., None]] = {f.__name__.replace("_", "-"): f for f in ALL}
-POLICIES["allox-under-leases"] = allox
 
 
 def simulate(

@@ -10,16 +10,22 @@ import pandas as pd
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.engine.leases import expect
 from astraea.cluster.engine.state import Private, View, new_state
-from astraea.cluster.policy import remaining_service
+from astraea.cluster.policies import get_policy
+from astraea.cluster.policy import Policy, remaining_service
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.core.result import Result
 from astraea.estimation.estimates import Estimates
 from astraea.traces.trace import Trace
-from papers.ye2022.readings import policy_named
+from papers.ye2022.with_rules import astraea_with_rules
 
 Rows = list[dict[str, Any]] | pd.DataFrame
 FREE = Settings(checkpoint_overhead=0, restart_overhead=0)
+
+
+def policy_named(name: str) -> Policy:
+    """A policy of the package, or Algorithms 1 and 2 with rules of the authors' program."""
+    return astraea_with_rules if name == astraea_with_rules.name else get_policy(name)
 
 
 def jobs(*rows: str) -> list[dict[str, Any]]:

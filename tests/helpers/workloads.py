@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from schedules import policy_named
 from synthetic_traces import synthetic
 
 from astraea.cluster.cluster import Cluster
@@ -22,7 +23,6 @@ from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
 from astraea.traces.trace import Trace
-from papers.ye2022.readings import policy_named
 
 WEIGHTS = {"t0": 1.0, "t1": 2.0, "t2": 3.0, "t3": 2.0}
 

@@ -5,21 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from astraea.estimation.estimates import Estimates
 from papers.gavel.study import lessons as gavel
 from papers.market.policies.astraea.batches import astraea_market
 from papers.market.study import lessons as market
 from papers.market.study.example import worked_example
 from papers.themis.study import lessons as themis
-from papers.ye2022 import lessons
-from papers.ye2022.accuracy import survival
-
-
-@pytest.mark.parametrize("had", lessons.SERVICES.values())
-def test_quantiles_of_the_rest_are_those_of_jobs_that_lasted_so_long(had: float) -> None:
-    one = Estimates.through([17.0], [208.0], [17_830.0])
-    left = np.array(lessons.what_is_left(one, had))
-    np.testing.assert_allclose(survival(one, had + left) / survival(one, had), [0.9, 0.5, 0.1])
 
 
 def test_an_hour_of_each_type_in_turns_is_worth_an_hour() -> None:

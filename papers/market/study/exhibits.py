@@ -14,7 +14,6 @@ from papers.market.study.example import J11, J12, J21, small_market, worked_exam
 from papers.market.study.properties import PROPERTIES, counter_examples, interval_gains, planned, reported
 from papers.market.study.tables import MARKET_SCALES
 from papers.scales import at_scale, searches
-from papers.ye2022.characterize import production_grid
 
 
 def paper_plan(market: Market, start: int = 10) -> MarketPlan:
@@ -90,11 +89,6 @@ def exhibits_table() -> pd.DataFrame:
 def property_searches(scale: str) -> Grid:
     """The search for counter-examples among random markets; columns first, last."""
     return searches(counter_examples, at_scale(MARKET_SCALES, scale).instances)
-
-
-def properties_grid(trace: str = "philly", scale: str = "paper") -> Grid:
-    """Two tenants whose days are unlike, of the synthetic Philly if no trace is named, and random small markets."""
-    return production_grid(trace or "philly", scale) + property_searches(scale)
 
 
 def properties_table(scale: str = "paper") -> pd.DataFrame:

@@ -25,7 +25,7 @@ from papers.market.model import Market, Utility
 from papers.market.study.runs import LEMMA, SCHEDULERS, plan_numbers, ratios
 from papers.market.workload import HERE, SECTION, sample_market
 from papers.scales import at_scale
-from papers.ye2022.evaluation import load_workload
+from papers.ye2022.workloads import load_workload
 
 
 class MarketScale(NamedTuple):

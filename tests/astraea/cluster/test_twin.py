@@ -12,6 +12,7 @@ import reference
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from reference_state import JobSpec
+from schedules import policy_named
 from scipy import stats
 
 from astraea.cluster.cluster import Cluster
@@ -21,7 +22,6 @@ from astraea.core.metrics import hourly
 from astraea.core.result import Result
 from astraea.textbook import Grant
 from astraea.traces.trace import Trace
-from papers.ye2022.readings import policy_named
 
 job = st.builds(
     JobSpec,
@@ -65,7 +65,7 @@ def among(**values: list[float]) -> dict[str, st.SearchStrategy[float]]:
 
 NO_OPTIONS: st.SearchStrategy[dict[str, float]] = st.just({})
 OPTIONS = {
-    **dict.fromkeys(("fifo", "easy", "yarn-cs", "max-min", "finish-time-fairness", "allox-under-leases"), NO_OPTIONS),
+    **dict.fromkeys(("fifo", "easy", "yarn-cs", "max-min", "finish-time-fairness"), NO_OPTIONS),
     "allox": st.fixed_dictionaries({}, optional=among(alpha=[0.25, 0.5, 1])),
     "tiresias-l": st.fixed_dictionaries(
         among(threshold=[60, 100, 300, 600]),

@@ -21,7 +21,7 @@ from astraea.estimation import estimators
 from astraea.estimation.estimators import LEARNED, estimate, identity, sigma_of
 from astraea.experiments.run import Run
 from astraea.traces import named
-from papers.ye2022.accuracy import accuracy
+from papers.ye2022.running_times import accuracy
 
 NEEDY = [p.name for p in all_policies().values() if p.needs_estimates]
 
@@ -40,7 +40,7 @@ def test_noise_has_the_error_rate_and_the_spread_that_it_states(error: float) ->
     trace = synthetic("philly")
     noisy, again, other = (estimate(trace, "noisy", error, seed) for seed in (0, 0, 1))
     assert (noisy.median == again.median).all() and not (noisy.median == other.median).any()
-    table = accuracy({"it": noisy}, trace.duration).loc["it"]
+    table = accuracy({"it": noisy}, trace).loc["it"]
     assert table["mean APE"] == pytest.approx(100 * error, rel=0.05)
     assert table["coverage"] == pytest.approx(80, abs=1)
 

@@ -1,4 +1,4 @@
-"""Statistics of a workload and its waits by hand, Fig 4, and published values beside synthetic ones."""
+"""Measures of a workload and its waits by hand, Fig 4, and published values beside synthetic ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from listed_jobs import listed
-from matplotlib import pyplot as plt
 
 from astraea.cluster.cluster import Cluster
 from astraea.cluster.simulate import simulate
@@ -28,9 +27,8 @@ from papers.ye2022.characterize import (
     tenant_utilization,
     widest_swap,
 )
-from papers.ye2022.evaluation import load_workload
-from papers.ye2022.generator import PUBLISHED, accepted, beside_published, described, further_grid
-from papers.ye2022.unbalanced import picture, sentence, unbalanced
+from papers.ye2022.generator import PUBLISHED, accepted, beside_published, described
+from papers.ye2022.workloads import load_workload
 
 
 def make(**columns: list[object]) -> Trace:
@@ -127,41 +125,6 @@ def test_the_widest_swap(use: dict[str, list[float]], swap: Swap | None) -> None
 
 
 @pytest.mark.parametrize(
-    ("jobs", "origin", "tenants", "words", "texts"),
-    [
-        (
-            [("a", 0.0, 0.5), ("b", 1.0, 1.0), ("a", 2.0, 1.0), ("a", 3.0, 0.5), ("b", 3.0, 0.1), ("a", 4.0, 0.1)],
-            "2020-06-08",
-            ("a", "b"),
-            "a and b change places between June 9, day 1 and June 10, day 2: one is below 50% while the other is above "
-            "90%, on both days.",
-            ["June 9, day 1\nA: 0 %\nB: 100 %", "June 10, day 2\nA: 100 %\nB: 0 %"],
-        ),
-        (
-            [("a", 0.0, 3.0), ("b", 0.0, 0.5), ("a", 3.0, 0.1)],
-            None,
-            ("b", "a"),
-            "No two tenants change places between two full days of this trace. Shown are those with the lowest and the "
-            "highest utilization on its last day.",
-            [],
-        ),
-    ],
-)
-def test_two_tenants_change_places_or_the_extremes_are_shown(
-    jobs: list[tuple[str, float, float]], origin: str | None, tenants: tuple[str, str], words: str, texts: list[str]
-) -> None:
-    """Jobs on the 8 GPUs that each of two tenants owns: tenant, submission, running time [d]."""
-    rows = [(str(k), tenant, 8, submit * DAY, length * DAY) for k, (tenant, submit, length) in enumerate(jobs)]
-    trace = listed(*rows, name="two", weights={"a": 1.0, "b": 1.0}, origin=origin and pd.Timestamp(origin))
-    found = unbalanced(trace, simulate(trace, Cluster(nodes=2), "yarn-cs"))
-    assert found.tenants == tenants
-    assert sentence(found, trace) == words
-    fig = picture(found, trace)
-    assert [text.get_text() for text in fig.axes[0].texts] == texts
-    plt.close(fig)
-
-
-@pytest.mark.parametrize(
     ("within", "low", "high"),
     [("± 2", 98, 102), ("× 2", 50, 200), ("5 %", 95, 105), ("above", 100, np.inf), ("at least", 100, np.inf)],
 )
@@ -196,6 +159,3 @@ def test_published_statistics_stand_beside_the_measured() -> None:
     assert row["holds"] and row["why"].startswith("preferred")
     assert table.loc["jobs", "seeds"] == 3
     assert not table.loc["tenants", "holds"]  # nothing was measured
-    assert further_grid("philly", "paper").index["seed"].tolist() == [2, 3, 4]
-    for name, scale in (("venus", "paper"), ("philly", "small"), ("w2", "paper")):
-        assert not further_grid(name, scale).runs

@@ -24,8 +24,8 @@ from papers.market.study.exhibits import (
     exhibits_table,
     finished_early,
     paper_plan,
-    properties_grid,
     properties_table,
+    property_searches,
     two_jobs,
 )
 from papers.market.study.pictures import near_optimum, relative_revenue, running_time
@@ -202,7 +202,7 @@ def test_exhibits() -> None:
 
 
 def test_the_notebooks_compute_nothing_beside_their_grids(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fill([*market_grid("", "small").runs, *properties_grid("", "small").runs])
+    fill([*market_grid("", "small").runs, *property_searches("small").runs])
     entries = {path.name for path in cache.iterdir()}
     monkeypatch.setattr("astraea.experiments.cache.compute", lambda *_: pytest.fail("computed again"))
     assert len(settings_table(**HERE)) > 0

@@ -1,1 +1,0 @@
-"""Statements of the papers and how each is judged."""
