@@ -50,7 +50,7 @@ export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
 
 .DEFAULT_GOAL := help
 .SECONDEXPANSION:
-.PHONY: figures reproduce check test test-all test-torch slurm-test slurm-matrix smoke data verify lab site lint bench lock release clean help
+.PHONY: figures notebooks reproduce check test test-all test-torch slurm-test slurm-matrix smoke data verify lab site lint bench lock release clean help
 
 figures: $(STAMP) ## every figure and table into figures/ (TRACE= SCALE=small|paper ONLY=04 JOBS= FORMATS=svg,pdf BACKEND=dask SCHEDULER=)
 	@$(MAKE) -k --no-print-directory $(EXECUTED); failed=$$?; \
@@ -106,6 +106,9 @@ data: $(STAMP) ## download the small real workloads into data/raw/ (NAME=philly 
 
 verify: $(STAMP) ## compare our results with those of the authors' own programs in REFERENCE= (default ../shared/reference)
 	@$(BIN)/python -m verification "$(REFERENCE)" --figures figures --table data/verification.csv $${JOBS:+--jobs "$$JOBS"}
+
+notebooks: $(STAMP) ## store the outputs of the notebooks, from the tables in figures/ (NB=notebooks/04*.ipynb for some)
+	@$(BIN)/python .ci/store_outputs.py $(or $(NB),$(wildcard notebooks/*.ipynb notebooks/solutions/*.ipynb ops/notebooks/*.ipynb))
 
 lab: $(STAMP) ## open the notebooks in JupyterLab
 	@$(BIN)/jupyter lab notebooks

@@ -20,7 +20,7 @@ FOLDER = ROOT / "notebooks"
 NOTEBOOKS = list(notebooks().values())
 BOTH = [*NOTEBOOKS, *sorted(ROOT.glob("**/notebooks/solutions/*.ipynb"))]
 
-WORDS, CELLS, LINES, FRAMES = 1400, 16, 25, 1_000_000
+WORDS, CELLS, LINES, FRAMES = 1400, 18, 26, 1_000_000
 """At most so many words of prose, cells of code, lines in one of them, and characters of stored frames."""
 
 NOT_PROSE = re.compile(r"\$\$.*?\$\$|\$[^$\n]+\$|!\[[^\]]*\]\([^)]*\)|```.*?```|`[^`]*`|<[^>]*>", re.DOTALL)
@@ -30,7 +30,8 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 GOALS = re.compile(
     r"^> \*\*You will learn\*\* .+<br>\n"
     r"(?:> .+\n)*?"
-    r"> \*\*Time\*\* .*\d+ minutes? to read, .*\d+ (?:second|minute)s? to run at `SCALE=small`<br>\n"
+    r"> \*\*Time\*\* .*\d+ minutes? to read, .*\d+ (?:second|minute)s? to run\b.*<br>\n"
+    r"(?:> \*\*Paper\*\* .+<br>\n)?"
     r"> \*\*Know first\*\* .+<br>\n"
     r"> \*\*Next\*\* (?P<after>.+)$",
     re.MULTILINE,

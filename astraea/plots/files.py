@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
+from PIL import Image
 
 from astraea.core.checks import one_of
 from astraea.core.files import write_atomically
@@ -85,12 +86,21 @@ def save(
             # a seaborn grid has its title above its panels: its picture is cut around what is drawn
             cut: Any = None if laid_out else "tight"
             fig.savefig(buffer, format=kind, dpi=DPI, metadata=UNDATED[kind], bbox_inches=cut)
-        written[kind] = buffer.getvalue()
+        written[kind] = smaller(buffer) if kind == "png" else buffer.getvalue()
         write_atomically(base.with_name(f"{name}.{kind}"), written[kind])
     if "inline" in plt.get_backend():  # which would draw it once more
         if is_shown:
             _display(fig, written["png"])
         plt.close(fig)
+
+
+def smaller(png: io.BytesIO) -> bytes:
+    """Return a picture with a palette of 256 colours, which takes a third of the bytes and looks the same."""
+    with Image.open(png) as image:
+        few = image.convert("RGB").quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    buffer = io.BytesIO()
+    few.save(buffer, "png", optimize=True, dpi=(DPI, DPI))
+    return buffer.getvalue()
 
 
 def name_schedulers(fig: Figure) -> None:
