@@ -17,12 +17,11 @@ OF_TRACE := 04_fairness_of_jobs_and_tenants 05_efficiency 03_lease_term 06_clust
     13_leaderboard 07_running_times
 OTHERS := 00_tour 02_fairness 09_themis 10a_gavel_programs 10b_gavel_evaluation 10c_gavel_extensions 10d_gavel_hardware \
     11a_market 11b_market_evaluation 15_falsifier 12_your_cluster 13_live
-SLUG := $(if $(TRACE),$(shell basename "$(TRACE)" | tr -c "A-Za-z0-9._\n" -))
 BUILD := build/$(SCALE)$(addprefix -,$(SLUG))
 OUT := $(if $(filter build/paper,$(BUILD)),figures,$(BUILD)/figures)
-RUNS := $(foreach trace,$(or $(SLUG),venus philly),$(addsuffix -$(trace),$(OF_TRACE))) $(if $(TRACE),,$(OTHERS))
+RUNS := $(foreach trace,$(or $(SLUG),venus philly),$(addsuffix -$(trace),$(OF_TRACE))) $(if $(SLUG),,$(OTHERS))
 EXECUTED := $(addprefix $(BUILD)/executed/,$(addsuffix .ipynb,$(filter $(ONLY)%,$(RUNS))))
-DATA := requirements.lock $(wildcard data/*.csv data/*.toml) $(if $(wildcard $(TRACE)),$(TRACE))
+DATA := requirements.lock $(wildcard data/*.csv $(BUILD)/log)
 
 # of a run such as 04_fairness-venus: its notebook, what it reads, and the parameters that papermill gives it
 notebook = $(wildcard $(addsuffix /$(firstword $(subst -, ,$1)).ipynb,notebooks ops/notebooks))
@@ -31,7 +30,7 @@ number = $(firstword $(subst _, ,$1))
 sources = $(FILES_astraea) $(FILES_papers) $(foreach folder,$(FOLDERS_$(call number,$1)),$(call files,$(folder)))
 files = $(shell find $1 -type f -not -path '*/__pycache__/*')
 FILES_astraea := $(call files,astraea)
-FILES_papers := $(wildcard papers/*.py) $(call files,papers/ye2022)
+FILES_papers := $(wildcard papers/*.py) $(call files,papers/charts papers/ye2022)
 FOLDERS_09 := papers/themis
 FOLDERS_15 := papers/themis papers/gavel papers/market
 FOLDERS_11a := papers/market
@@ -42,7 +41,7 @@ $(foreach part,a b c d,$(eval FOLDERS_10$(part) := papers/gavel))
 seeds = $(if $(filter small,$(SCALE)),2,$(or $(SEEDS_$1),1))
 SEEDS_venus := 5
 SEEDS_philly := 2
-parameters = -p SCALE $(SCALE) $(if $(call trace,$1),-p TRACE "$(or $(TRACE),$(call trace,$1))" -p SEEDS $(call seeds,$(call trace,$1)))
+parameters = -p SCALE $(SCALE) $(if $(call trace,$1),-p TRACE "$(if $(SLUG),$$TRACE,$(call trace,$1))" -p SEEDS $(call seeds,$(call trace,$1)))
 
 # one thread per process: OpenMP spins on busy cores, and parallelism is over runs
 export OMP_NUM_THREADS := 1
@@ -50,23 +49,33 @@ export IPYTHONDIR := $(CURDIR)/notebooks/.ipython
 
 .DEFAULT_GOAL := help
 .SECONDEXPANSION:
-.PHONY: figures notebooks reproduce check test test-all test-torch slurm-test slurm-matrix smoke data verify lab site lint bench lock release clean help
+.PHONY: figures reproduce check test test-all test-torch slurm-test slurm-matrix smoke data verify notebooks lab site lint bench lock release clean help
+.PHONY: .executed .gallery
 
 figures: $(STAMP) ## every figure and table into figures/ (TRACE= SCALE=small|paper ONLY=04 JOBS= FORMATS=svg,pdf BACKEND=dask SCHEDULER=)
-	@$(MAKE) -k --no-print-directory $(EXECUTED); failed=$$?; \
-	    $(MAKE) --no-print-directory $(BUILD)/gallery FOUND="$$(ls $(BUILD)/executed/*.ipynb)" && exit $$failed
+	@slug="$$(basename "$$TRACE" | tr -c 'A-Za-z0-9._\n' -)"; at="$$TRACE"; \
+	if [ -n "$$TRACE" ] && [ -e "$$TRACE" ]; then \
+	    at="$$(cd "$$(dirname "$$TRACE")" && pwd)/$$(basename "$$TRACE")"; \
+	    mkdir -p "build/$(SCALE)-$$slug" && ln -sfn "$$at" "build/$(SCALE)-$$slug/log"; fi; \
+	$(MAKE) -k --no-print-directory .executed SLUG="$$slug" TRACE="$$at"; failed=$$?; \
+	$(MAKE) --no-print-directory .gallery SLUG="$$slug" && exit $$failed
+
+.executed: $(EXECUTED)
+
+.gallery: $(BUILD)/gallery
 
 $(BUILD)/executed/%.ipynb: $$(call notebook,$$*) $$(call sources,$$*) $(DATA) | $(STAMP)
-	@mkdir -p $(@D) && echo "$*: $(call parameters,$*)"
+	@mkdir -p $(@D) && echo "$*"
 	@ASTRAEA_ANEW=1 ASTRAEA_FIGURES="$(CURDIR)/$(OUT)" ASTRAEA_FORMATS="$(FORMATS)" $(BIN)/papermill --log-level ERROR \
 	    --cwd $(<D) $(call parameters,$*) -p OUT "$(CURDIR)/$(OUT)" -p JOBS $(WORKERS) $< $@.part \
 	    && mv $@.part $@ || { echo "failed: $*, $$(grep -om1 'In \[[0-9]*\]' $@.part); its output is in $@.part" >&2; exit 1; }
 
-$(BUILD)/gallery: $(FOUND)
+$(BUILD)/gallery: $(wildcard $(BUILD)/executed/*.ipynb)
 	@$(BIN)/python -m papers.gallery "$(OUT)" && touch $@
 
 reproduce: $(STAMP) ## check the papers' major claims by their smallest experiments (CLAIM=C1, CLAIM="C1 C2"; without CLAIM= all)
-	@$(MAKE) --no-print-directory ONLY=reviewers CLAIM="$(CLAIM)" figures
+	@mkdir -p build && $(BIN)/papermill --log-level ERROR --cwd notebooks -p CLAIM "$(CLAIM)" notebooks/reviewers.ipynb build/reviewers.ipynb
+	@echo "the verdicts are in build/reviewers.ipynb"
 
 check: $(STAMP) ## check the answers to a worksheet of the course, docs/course.md (NB=03)
 	@$(BIN)/python -m papers.worksheets "$$NB"

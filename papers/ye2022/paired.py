@@ -88,7 +88,7 @@ def winner(frame: pd.DataFrame, value: str, by: str = "scheduler") -> str:
     """Say which variant wins, or which cannot be told from the lowest; arguments as in `lowest`."""
     names = [LOOKS[name].label if name in LOOKS else name for name in lowest(frame, value, by)]
     if frame["seed"].nunique() < FEWEST:
-        return f"no winner can be named, because {FEWEST - 1} seeds or fewer are too few"
+        return f"fewer than {FEWEST} seeds name no winner"
     if len(names) == 1:
         return f"{names[0]} wins"
     return f"nobody wins: {names[0]} is lowest, but {', '.join(names[1:])} cannot be told from it"

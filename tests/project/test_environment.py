@@ -119,21 +119,31 @@ def test_help_lists_every_target() -> None:
     assert all(line[0] == "make" and len(line) > 2 for line in lines)
 
 
-def test_trace_with_spaces_and_quotes_reaches_the_command(tmp_path: Path) -> None:
+def test_trace_with_spaces_and_quotes_reaches_the_notebook_and_makes_it_stale(tmp_path: Path) -> None:
     folder = tmp_path / "a clone"
-    (folder / ".venv" / "bin").mkdir(parents=True)
-    (folder / "ops").mkdir()
+    for name in (".venv/bin", "ops", "notebooks", "astraea", "papers/charts", "papers/ye2022", "data"):
+        (folder / name).mkdir(parents=True)
     for name in ("Makefile", "requirements.lock", "pyproject.toml", "ops/pyproject.toml", "bootstrap.sh"):
         (folder / name).write_bytes((ROOT / name).read_bytes())
-    command = folder / ".venv" / "bin" / "python"
-    command.write_text("#!/bin/sh\nprintf '[%s]' \"$@\"\n")
-    command.chmod(0o755)
+    (folder / "notebooks" / "05_efficiency.ipynb").touch()
+    # shows its arguments, and makes the last of them, the output
+    (folder / ".venv" / "bin" / "papermill").write_text(
+        '#!/bin/sh\nfor last; do :; done; touch "$last"; printf "[%s]" "$@"\n'
+    )
+    (folder / ".venv" / "bin" / "python").write_text("#!/bin/sh\n")
+    for name in ("papermill", "python"):
+        (folder / ".venv" / "bin" / name).chmod(0o755)
     (folder / ".venv" / ".stamp").touch()
-    make = ("make", "-C", folder, "--no-print-directory", "figures")
-    trace = """my "own" trace's folder"""
-    shown = run(*make, f"TRACE={trace}", "SCALE=small", env=NO_MAKE)
-    assert shown.stdout == f"[-m][papers][figures][--trace][{trace}][--scale][small]"
-    assert run(*make, env=NO_MAKE).stdout == "[-m][papers][figures]"
+    make = ("make", "-C", folder, "--no-print-directory", "figures", "ONLY=05", "SCALE=small")
+    log = tmp_path / """my "own" trace's log.csv"""
+    log.touch()
+    shown = run(*make, f"TRACE={log}", env=NO_MAKE).stdout
+    assert f"[-p][TRACE][{log}][-p][SEEDS][2]" in shown
+    assert "[TRACE]" not in run(*make, f"TRACE={log}", env=NO_MAKE).stdout  # nothing is new
+    os.utime(log, (2e9, 2e9))
+    assert "[TRACE]" in run(*make, f"TRACE={log}", env=NO_MAKE).stdout
+    both = run(*make, env=NO_MAKE).stdout
+    assert "[-p][TRACE][venus]" in both and "[-p][TRACE][philly]" in both
 
 
 def test_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
