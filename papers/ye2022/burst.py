@@ -94,16 +94,15 @@ def done_and_lacking(idle: Result, burst: Result, tenant: str, start: float) -> 
         (Eqs. 8 and 9), with the burst minus without it, over the same. GPU-time beyond a tenant's share in one hour
         does not make up for a shortfall in another.
     """
-    first, attained, short = int(start // HOUR), {}, []
+    first, short = int(start // HOUR), []
     for result in (idle, burst):
         by_time = hourly(result).pivot_table(
             index="time", columns="tenant", values=["attained_service", "fair_service"], sort=False
         )
         got, owed = (by_time[name].diff().iloc[1:] for name in ("attained_service", "fair_service"))
-        hours = [table.set_axis(range(len(table))).reindex(range(first, first + HORIZON), fill_value=0.0)
-                 for table in (got, owed)]  # fmt: skip
-        short.append((hours[1] - hours[0]).clip(lower=0).drop(columns=tenant).sum(axis=1).to_numpy())
-        attained = {"total": float(got[tenant].sum()), "by_hour": hours[0][tenant].to_numpy()}
-    sums = {"done": attained["by_hour"], "lacking": short[1] - short[0]}
-    shares = {name: np.r_[0.0, np.cumsum(values)] / attained["total"] for name, values in sums.items()}
+        rows = range(first, first + HORIZON)
+        by_hour, due = (table.set_axis(range(len(table))).reindex(rows, fill_value=0.0) for table in (got, owed))
+        short.append((due - by_hour).clip(lower=0).drop(columns=tenant).to_numpy().sum(axis=1))
+    sums = {"done": by_hour[tenant].to_numpy(), "lacking": short[1] - short[0]}
+    shares = {name: np.r_[0.0, np.cumsum(values)] / float(got[tenant].sum()) for name, values in sums.items()}
     return pd.DataFrame({"time": HOUR * np.arange(HORIZON + 1), **shares})

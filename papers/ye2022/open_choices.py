@@ -1,4 +1,4 @@
-"""What [Ye2022] leaves open, as policies: Eq. 8 instead of Eq. 16, and no priority of new jobs; and deadlines.
+"""Policies for choices that [Ye2022] leaves open: Eq. 8 instead of Eq. 16, no priority of new jobs; and deadlines.
 
 Both policies are `astraea.cluster.policies.astraea` but for the one rule in their name.
 """

@@ -1,4 +1,4 @@
-"""A burst after idle days: who submits it, when, and what it takes from the others."""
+"""A burst after idle days: its jobs, its time, and its cost to the others."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_it_comes_when_most_is_going_on() -> None:
 
 
 def curves(scheduler: str | Policy, **parameters: float) -> pd.DataFrame:
-    """What a burst after three days gets and takes, on 24 GPUs of which the newcomer's quota is 8."""
+    """A burst after three days, on 24 GPUs of which the newcomer's quota is 8."""
     cluster, start = Cluster(3, 8), 72 * HOUR
     idle, name = with_newcomer(steady(8), cluster)
     pair = [simulate(trace, cluster, scheduler, **parameters)

@@ -1,4 +1,4 @@
-"""What [Ye2022] leaves open: schedules small enough to follow by hand, and a naive choice beside the policies."""
+"""Choices that [Ye2022] leaves open: schedules small enough to follow by hand, and a naive choice beside the policies."""
 
 from __future__ import annotations
 
