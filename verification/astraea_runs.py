@@ -182,7 +182,7 @@ def check_jobs(reference: Reference, ours: list[str], theirs: pd.DataFrame) -> N
 def released_rho(trace: Trace, result: Result, tick: float) -> FloatArray:
     """Fairness of each job as the released simulator counts it when the job has given its GPUs back."""
     left = result.log.groupby("job_id")["end"].max().loc[result.jobs["job_id"]].to_numpy()
-    run = trace._take(np.flatnonzero(np.isin(trace.job_id, result.jobs["job_id"])))  # without excluded ones
+    run = trace._take(np.flatnonzero(pd.Index(trace.job_id).isin(result.jobs["job_id"])))  # without excluded ones
     return in_whole_rounds(run, result.jobs, left, result.gpus, tick)["rho_job"].to_numpy(dtype=np.float64)
 
 

@@ -32,7 +32,8 @@ def measurements(folder: Path) -> pd.DataFrame:
 def cases(measured: pd.DataFrame) -> dict[str, dict[str, float]]:
     """Return the two overheads [s] of each case, by its name: first those that simulations assume, then `measured`."""
     usual, names = Settings(), ("checkpoint_overhead", "restart_overhead")
-    found: dict[str, dict[str, float]] = {f"assumed, {usual.checkpoint_overhead:g} and {usual.restart_overhead:g} s": {}}
+    assumed = f"assumed, {usual.checkpoint_overhead:g} and {usual.restart_overhead:g} s"
+    found: dict[str, dict[str, float]] = {assumed: {}}
     for name, one in measured.iterrows():
         save, restart = (float(one[column]) for column in names)
         found[f"{name}, {save:.2g} and {restart:.2g} s"] = dict(zip(names, (save, restart), strict=True))

@@ -23,7 +23,7 @@ def simulate_in_whole_rounds(
 ) -> Result:
     """Simulate, then count fairness and slowdown of jobs in whole rounds; arguments as in `simulate`."""
     result = simulated(trace, cluster, policy, seed, settings)
-    run = trace._take(np.flatnonzero(np.isin(trace.job_id, result.jobs["job_id"])))  # without excluded ones
+    run = trace._take(np.flatnonzero(pd.Index(trace.job_id).isin(result.jobs["job_id"])))  # without excluded ones
     ends, every = result.jobs["end_time"].to_numpy(), result.provenance["interval"]
     return replace(result, jobs=in_whole_rounds(run, result.jobs, ends, cluster.gpus, every))
 

@@ -1,4 +1,4 @@
-"""Choices that [Ye2022] leaves open: schedules small enough to follow by hand, and a naive choice beside the policies."""
+"""Choices that [Ye2022] leaves open: schedules that can be followed by hand, and a naive choice beside policies."""
 
 from __future__ import annotations
 
