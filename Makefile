@@ -80,9 +80,10 @@ reproduce: $(STAMP) ## check the papers' major claims by their smallest experime
 check: $(STAMP) ## check the answers to a worksheet of the course, docs/course.md (NB=03)
 	@$(BIN)/python -m papers.worksheets "$$NB"
 
-test: $(STAMP) ## all tests but the exhaustive ones, then the stored outputs of the notebooks (JOBS=)
+test: $(STAMP) ## all tests but the exhaustive ones, the stored outputs of the notebooks, and ASTRAEA's from scratch on two days (JOBS=)
 	MPLBACKEND=Agg $(BIN)/pytest -q -n $(WORKERS) --dist loadfile
-	$(NBVAL) notebooks/*.ipynb ops/notebooks/*.ipynb
+	$(NBVAL) $(wildcard notebooks/[0-9]*.ipynb ops/notebooks/*.ipynb)
+	@rm -rf build/small-venus && $(MAKE) -j $(WORKERS) --no-print-directory .executed SCALE=small SLUG=venus TRACE=venus JOBS=1
 
 test-all: $(STAMP) ## all tests but those on a real Slurm, with random search, then the stored outputs of notebooks and solutions (JOBS=)
 	MPLBACKEND=Agg HYPOTHESIS_PROFILE=search $(BIN)/pytest -q -n $(WORKERS) --dist loadfile -m "not slurm"
