@@ -52,7 +52,7 @@ def test_a_copy_is_checked_answer_by_answer(tmp_path: Path, monkeypatch: pytest.
 
     copy.cells.remove(by_id["check-1"])
     nbformat.write(copy, path)
-    with pytest.raises(InputError, match=r"02_fairness_mechanisms\.ipynb: the cell check-1 is missing"):
+    with pytest.raises(InputError, match=r"02_fairness\.ipynb: the cell check-1 is missing"):
         check(path, source)
 
 

@@ -58,8 +58,9 @@ def test_tables_are_tidy_and_go_into_seaborn(tmp_path: Path) -> None:
         assert runs.jobs.loc[of, [*alone.jobs]].reset_index(drop=True).equals(alone.jobs)
     assert len(runs.jobs) == 6 * 48
     assert [*runs.tenants][:5] == columns and {"attained_service", "fair_service", "rho_tenant"} < {*runs.tenants}
-    seaborn.ecdfplot(runs.jobs, x="rho_job", hue="scheduler")
-    seaborn.boxplot(runs.tenants, x="rho_tenant", y="scheduler")
+    _, (left, right) = plt.subplots(1, 2)
+    seaborn.ecdfplot(runs.jobs, x="rho_job", hue="scheduler", ax=left)
+    seaborn.boxplot(runs.tenants, x="rho_tenant", y="scheduler", ax=right)
     plt.close("all")
 
 

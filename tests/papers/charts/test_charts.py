@@ -19,7 +19,7 @@ from papers import charts
 from papers.areas import gantt, gpu_rows
 from papers.charts.dots import SINGLE
 from papers.charts.lettering import lettered
-from papers.ye2022.readings import COMPARED, PAPERS
+from papers.ye2022.readings import FROM_PAPERS
 
 matplotlib.use("Agg")
 
@@ -232,7 +232,7 @@ def test_one_seed_is_drawn_once() -> None:
 def test_the_picture_has_the_exact_colours_of_the_drawing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "svg")
     fig, ax = charts.panels()
-    names = [scheduler.name for scheduler in COMPARED[PAPERS]]
+    names = [*FROM_PAPERS]
     frame = pd.DataFrame({"scheduler": names, "average_jct": np.linspace(1e4, 2e4, len(names))})
     charts.by_scheduler(frame, "average_jct", ax)
     charts.save(fig, "fig99", "venus", tmp_path, frame)

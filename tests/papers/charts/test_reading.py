@@ -13,7 +13,7 @@ from astraea.plots import LOOKS
 from papers import charts
 from papers.areas import heatmap
 from papers.charts.axes import WORDS
-from papers.ye2022.readings import COMPARED, PAPERS
+from papers.ye2022.readings import FROM_PAPERS
 
 matplotlib.use("Agg")
 
@@ -25,7 +25,7 @@ def closed() -> Iterator[None]:
 
 
 def test_schedulers_differ_in_print_and_units_are_clear() -> None:
-    schedulers = [LOOKS[s.name] for s in COMPARED[PAPERS]]
+    schedulers = [LOOKS[name] for name in FROM_PAPERS]
     for kind in ("color", "marker", "hatch"):
         assert len({getattr(look, kind) for look in schedulers}) == len(schedulers), kind
     # two are solid, of widths that nobody confuses
