@@ -54,8 +54,9 @@ def stored(
     made = made_with(COMMITTED).get(name)
     is_there = (COMMITTED / f"{name}.csv").is_file() and made is not None
     missing = [path for path in needs if not path.exists()]
-    if is_there and (missing or (made == asked and not os.environ.get("ASTRAEA_ANEW"))):
-        if missing:
+    is_asked = made == asked and not os.environ.get("ASTRAEA_ANEW")
+    if is_there and (missing or is_asked):
+        if not is_asked:
             print(f"{name}: the committed table, because {missing[0].name} is not there", file=sys.stderr)
         return read_table(COMMITTED / f"{name}.csv")
     if is_there and made != asked:

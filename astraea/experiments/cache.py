@@ -102,8 +102,9 @@ def _computed(missing: Mapping[str, Work], folder: Path, *, progress: bool) -> I
     """Compute runs, publish each result, and yield it with its key; at the end raise the error of the first failure."""
     failures: list[Outcome] = []
     is_changed = False
+    quiet = {} if progress and missing else {"disable": True}  # otherwise tqdm's own TQDM_DISABLE decides
     with (
-        progress_bar("simulating", "runs", len(missing), disable=not (progress and missing)) as bar,
+        progress_bar("simulating", "runs", len(missing), **quiet) as bar,
         closing(_outcomes({key: missing[key] for key in in_order(missing)})) as outcomes,
     ):
         for outcome in outcomes:
