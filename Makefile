@@ -17,6 +17,7 @@ OF_TRACE := 04_fairness_of_jobs_and_tenants 05_efficiency 03_lease_term 06_clust
     13_leaderboard 07_running_times
 OTHERS := 00_tour 02_fairness 09_themis 10a_gavel_programs 10b_gavel_evaluation 10c_gavel_extensions 10d_gavel_hardware \
     11a_market 11b_market_evaluation 15_falsifier 12_your_cluster 13_live
+PAPERMILL := $(BIN)/papermill --log-level ERROR $(shell test -t 2 || echo --no-progress-bar)
 BUILD := build/$(SCALE)$(addprefix -,$(SLUG))
 OUT := $(if $(filter build/paper,$(BUILD)),figures,$(BUILD)/figures)
 RUNS := $(foreach trace,$(or $(SLUG),venus philly),$(addsuffix -$(trace),$(OF_TRACE))) $(if $(SLUG),,$(OTHERS))
@@ -66,15 +67,15 @@ figures: $(STAMP) ## every figure and table into figures/ (TRACE= SCALE=small|pa
 
 $(BUILD)/executed/%.ipynb: $$(call notebook,$$*) $$(call sources,$$*) $(DATA) | $(STAMP)
 	@mkdir -p $(@D) && echo "$*"
-	@ASTRAEA_ANEW=1 ASTRAEA_FIGURES="$(CURDIR)/$(OUT)" ASTRAEA_FORMATS="$(FORMATS)" $(BIN)/papermill --log-level ERROR \
-	    --cwd $(<D) $(call parameters,$*) -p OUT "$(CURDIR)/$(OUT)" -p JOBS $(WORKERS) $< $@.part \
-	    && mv $@.part $@ || { echo "failed: $*, $$(grep -om1 'In \[[0-9]*\]' $@.part); its output is in $@.part" >&2; exit 1; }
+	@ASTRAEA_ANEW=1 ASTRAEA_FIGURES="$(CURDIR)/$(OUT)" ASTRAEA_FORMATS="$(FORMATS)" $(PAPERMILL) --cwd $(<D) \
+	    $(call parameters,$*) -p OUT "$(CURDIR)/$(OUT)" -p JOBS $(WORKERS) $< $(@D)/.$(@F) && mv $(@D)/.$(@F) $@ \
+	    || { echo "failed: $*, $$(grep -om1 'In \[[0-9]*\]' $(@D)/.$(@F)); its output is in $(@D)/.$(@F)" >&2; exit 1; }
 
 $(BUILD)/gallery: $(wildcard $(BUILD)/executed/*.ipynb)
 	@$(BIN)/python -m papers.gallery "$(OUT)" && touch $@
 
 reproduce: $(STAMP) ## check the papers' major claims by their smallest experiments (CLAIM=C1, CLAIM="C1 C2"; without CLAIM= all)
-	@mkdir -p build && $(BIN)/papermill --log-level ERROR --cwd notebooks -p CLAIM "$(CLAIM)" notebooks/reviewers.ipynb build/reviewers.ipynb
+	@mkdir -p build && $(PAPERMILL) --cwd notebooks -p CLAIM "$(CLAIM)" notebooks/reviewers.ipynb build/reviewers.ipynb
 	@echo "the verdicts are in build/reviewers.ipynb"
 
 check: $(STAMP) ## check the answers to a worksheet of the course, docs/course.md (NB=03)
