@@ -102,9 +102,9 @@ def _computed(missing: Mapping[str, Work], folder: Path, *, progress: bool) -> I
     """Compute runs, publish each result, and yield it with its key; at the end raise the error of the first failure."""
     failures: list[Outcome] = []
     is_changed = False
-    quiet = {} if progress and missing else {"disable": True}  # otherwise tqdm's own TQDM_DISABLE decides
+    is_quiet = not (progress and missing) or "TQDM_DISABLE" in os.environ  # which tqdm does not see in a notebook
     with (
-        progress_bar("simulating", "runs", len(missing), **quiet) as bar,
+        progress_bar("simulating", "runs", len(missing), disable=is_quiet) as bar,
         closing(_outcomes({key: missing[key] for key in in_order(missing)})) as outcomes,
     ):
         for outcome in outcomes:
