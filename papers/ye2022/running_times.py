@@ -86,7 +86,8 @@ def accuracy(estimates: Mapping[str, Estimates], trace: Trace) -> pd.DataFrame:
             "log-MAE": np.mean(np.abs(np.log(e.median / duration))),
             "coverage": 100 - below - above, "below": below, "above": above, "band": np.mean(np.log(high / low)),
             "rank correlation": needed.corr(truth, method="spearman") if ranks else np.nan,
-            "slope": x @ np.log(e.median) / (x @ x) if x.any() else np.nan,
+            # without the rounding errors of a slope of 0, which differ from run to run
+            "slope": round(float(x @ np.log(e.median) / (x @ x)), 9) + 0.0 if x.any() else np.nan,
         }  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("estimator")
 
