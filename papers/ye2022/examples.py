@@ -16,11 +16,11 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.policy import Policy
 from astraea.cluster.settings import Settings
-from astraea.core.arrays import IntArray
 from astraea.core.errors import InputError
 from astraea.core.result import Result
 from astraea.core.units import MINUTE
 from astraea.traces.trace import Trace
+from papers.areas import gpu_rows as gpu_rows
 
 ROUND: Final = 10 * MINUTE  # one scheduling round, and one lease [s] ([Ye2022] §4.1.2)
 SIX_GPUS: Final = Cluster(nodes=1, gpus_per_node=6)
@@ -82,34 +82,6 @@ def window_shares(grants: pd.DataFrame, gpus: int, window: float, until: float) 
         sums = (held * grants["demand"]).groupby(grants["job_id"]).sum()
         rows += [(start, end, name, float(sums[name]) / (gpus * window)) for name in names]
     return pd.DataFrame(rows, columns=["window_start", "window_end", "job_id", "share"])
-
-
-def gpu_rows(grants: pd.DataFrame, gpus: int) -> pd.DataFrame:
-    """Return blocks of neighbouring GPUs that each lease may have held, for a schedule drawn as bars over time.
-
-    A log does not say which GPUs of a node a job held. Here renewed jobs keep theirs, and the others get the lowest
-    free ones, in one block if there is one. Columns job_id, demand [GPU], start, end [s], first_gpu (from 0), gpus; a
-    row per block, in order of time.
-    """
-    free_at = np.zeros(gpus)
-    held: dict[str, IntArray] = {}
-    rows = []
-    lease: Any
-    ordered = grants.assign(new=grants["kind"] != "renewal").sort_values(["start", "new"], kind="stable")
-    for lease in ordered.itertuples():
-        if lease.new or lease.job_id not in held:
-            free = np.flatnonzero(free_at <= lease.start + 1e-9)
-            blocks = [block for block in _blocks(free) if len(block) >= lease.demand]
-            held[lease.job_id] = (blocks[0] if blocks else free)[: lease.demand]
-        free_at[held[lease.job_id]] = lease.end
-        for block in _blocks(held[lease.job_id]):
-            rows.append((lease.job_id, lease.demand, lease.start, lease.end, block[0], len(block)))
-    return pd.DataFrame(rows, columns=["job_id", "demand", "start", "end", "first_gpu", "gpus"])
-
-
-def _blocks(gpus: IntArray) -> list[IntArray]:
-    """Return the runs of neighbours among GPUs in ascending order."""
-    return np.split(gpus, np.flatnonzero(np.diff(gpus) > 1) + 1)
 
 
 def fair_service(
