@@ -14,7 +14,7 @@ from astraea.core.compilation import compiled
 from astraea.core.errors import InputError, PolicyError
 from papers.gavel.problem import Allocation, Allocator, Problem
 from papers.gavel.programs.classes import blind
-from papers.gavel.rounds.state import CLOCK, Pairs, State, reset_received_time
+from papers.gavel.rounds import INITIAL, Pairs, Rules, State, reset_received_time, with_answer
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload
 
@@ -28,17 +28,14 @@ NOTHING: Final = 1e-7
 class Speeds:
     """Speeds of the n jobs of a workload on a cluster [steps/s], 0 on types that have too few workers.
 
-    `alone` and `apart`, (n, J), are those on as few servers as the gang can have, and on more. `InputError` if a job
-    can run on no type.
+    `alone`, (n, J), are those of each job by itself. `InputError` if a job can run on no type.
     """
 
-    def __init__(self, workload: Workload, throughputs: Throughputs, workers: IntArray, server_gpus: int) -> None:
+    def __init__(self, workload: Workload, throughputs: Throughputs, workers: IntArray) -> None:
         self.throughputs, self.workers, self.scale = throughputs, workers, workload.scale_factor
         jobs = list(zip(workload.job_type, self.scale.tolist(), strict=True))
         self._fits = self.scale[:, None] <= workers
-        self.alone = self.apart = np.array([throughputs.alone(*job) for job in jobs]) * self._fits
-        if server_gpus > 1:
-            self.apart = np.array([throughputs.alone(*job, consolidated=False) for job in jobs]) * self._fits
+        self.alone = np.array([throughputs.alone(*job) for job in jobs]) * self._fits
         stuck = np.flatnonzero(self.alone.max(axis=1) <= 0)
         if len(stuck):
             j = int(stuck[0])
@@ -87,8 +84,11 @@ class PolicyCaller:
     `prices`, (J,), are of one GPU of each type [$/h], NaN where it is not known; `solves` is how often it was asked.
     """
 
-    def __init__(self, policy: Allocator, workload: Workload, speeds: Speeds, believed: Speeds, margin: float) -> None:
-        self._policy, self._allocate = policy, policy.make()
+    def __init__(
+        self, policy: Allocator, workload: Workload, speeds: Speeds, believed: Speeds, *, optimum: str, margin: float
+    ) -> None:
+        is_central = optimum == "central" and policy.central is not None
+        self._policy, self._allocate = policy, policy.central() if is_central else policy.make()
         self._workload, self._speeds, self._believed = workload, speeds, believed
         self._told = believed.alone if policy.knows_speeds else blind(believed.alone)
         empty = np.zeros((0, 0, 2, len(speeds.workers)))
@@ -100,26 +100,22 @@ class PolicyCaller:
         self._rate = np.full(len(workload), np.nan)
         self.solves = 0
 
-    def solve(self, s: State, initial: float) -> State:
-        """Ask for the allocation of the active jobs; time received counts anew, from `initial` on [s].
+    def solve(self, s: State, rules: Rules) -> State:
+        """Ask for the allocation of the active jobs; time received counts anew.
 
         `PolicyError` if the answer has another shape, or fractions that are no numbers, negative or above 1.
         """
+        initial = INITIAL * rules.round_length
         reset_received_time(s, initial)
-        clock = s.clock.view(CLOCK, np.ndarray)[0]
-        now, active = float(clock["now"]), s.active[: clock["active"]].copy()
+        now, active = float(s.now), s.queue[: s.active].copy()
         problem = self._problem(now, active, s.jobs.left[active])
         answer = self._checked(self._allocate(problem), problem, now)
         self.solves += 1
-        s.jobs.known[:] = False
-        s.jobs.known[active] = True
-        s.jobs.share[active] = answer.alone
-        if len(answer.paired) == len(s.pairs.members) == 0:
-            return s
         pairs = problem.pairs if answer.pairs is None else answer.pairs
         given = np.flatnonzero((answer.paired > 0).any(axis=1))
         members, share = np.ascontiguousarray(active[pairs[given]]), answer.paired[given]
-        return s._replace(pairs=Pairs(members, self._speeds.shared(members), share, np.full(share.shape, initial)))
+        speed = self._speeds.shared(members)
+        return with_answer(s, active, answer.alone, Pairs(members, speed, share, np.full(share.shape, initial)), rules)
 
     def _problem(self, now: float, active: IntArray, left: FloatArray) -> Problem:
         w, speeds = self._workload, self._speeds

@@ -145,8 +145,4 @@ class Allocator:
     knows_speeds: bool = True  # whether it is told how fast a job is on which type
     leaves_idle: bool = False  # whether its 0 means "do not run there", even where GPUs would idle
     least_gain: float = PAYS  # pairs are offered from this sum of relative speeds on; 0 for all that can run
-
-    @property
-    def expected(self) -> float:
-        """Expected time of a solve, longer where there are pairs [s for a job of a workload]."""
-        return 0.003 if self.space_sharing else 0.0008
+    central: Callable[[], Callable[[Problem], Allocation]] | None = None  # `make` for the center of many optima

@@ -18,7 +18,7 @@ from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
 from astraea.core.units import HOUR
 from papers.gavel.problem import equal_split
-from papers.gavel.rounds.state import Log, State
+from papers.gavel.rounds import Log, State
 from papers.gavel.sums import dot
 from papers.gavel.workload import Workload
 from papers.step_function import Stepped, contention
@@ -30,7 +30,7 @@ def job_table(w: Workload, s: State, workers: IntArray, prices: FloatArray) -> p
     `duration` is the time alone on the fastest type; `slowdown` is `jct` over it. `finish_time_fairness` is `jct` over
     the time with 1/N of every type, N the average number of active jobs during the job's life ([Narayanan2020] §4.2).
     """
-    j, log, now = s.jobs, s.log, s.clock[0].now
+    j, log, now = s.jobs, s.log, s.now
     jct = j.end - w.arrival_time
     duration = w.total_steps / j.alone.max(axis=1)
     crowd = contention(w.arrival_time, j.end, now)
@@ -84,7 +84,7 @@ def timeline_table(w: Workload, s: State, workers: IntArray, last: float) -> pd.
     Progress is spread evenly over each time that a job held workers without a break, so that the few seconds in which a
     checkpoint is loaded count like the others.
     """
-    log, end = s.log, np.minimum(s.jobs.end, s.clock[0].now)
+    log, end = s.log, np.minimum(s.jobs.end, s.now)
     service = log.steps / pace(w, s.jobs.alone, workers)[log.job] / np.maximum(log.end - log.start, 1e-12)
     hours: FloatArray = np.arange(int(last // HOUR) + 1, dtype=np.float64) * HOUR
     parts = []
@@ -154,7 +154,7 @@ def _names(w: Workload) -> npt.NDArray[np.object_]:
 
 def _share(w: Workload, s: State, of: IntArray, workers: IntArray, entity: int) -> tuple[Stepped, Stepped]:
     """GPUs that an entity is owed, and the sum of the weights of its active jobs ([Ye2022] Eq. 8)."""
-    stop = np.minimum(s.jobs.end[of], s.clock[0].now)
+    stop = np.minimum(s.jobs.end[of], s.now)
     demand, weight = (
         Stepped.between(w.arrival_time[of], stop, part) for part in (w.scale_factor[of].astype(float), w.weight[of])
     )
@@ -164,7 +164,7 @@ def _share(w: Workload, s: State, of: IntArray, workers: IntArray, entity: int) 
 
 def _fair_service(w: Workload, s: State, of: IntArray, gpus: Stepped, weights: Stepped) -> FloatArray:
     """Return the GPU-time owed to each job of an entity during its life [GPU-s] ([Ye2022] Eqs. 13, 14)."""
-    out, stop = np.zeros(len(of)), np.minimum(s.jobs.end[of], s.clock[0].now)
+    out, stop = np.zeros(len(of)), np.minimum(s.jobs.end[of], s.now)
     per_weight = np.divide(gpus.rate, weights.rate, out=np.zeros_like(gpus.rate), where=weights.rate > 1e-9)
     kinds = np.column_stack([w.scale_factor[of], w.weight[of]])
     for size, weight in np.unique(kinds, axis=0):

@@ -44,8 +44,7 @@ def allocate(program: Program) -> Allocation:
         raise PolicyError(
             f"{program.policy}: {PROGRAMS} linear programs did not find the least rho; the last tried was {rho:g}"
         )
-    x = program.fill(np.minimum(least.reached, need))
-    return program.allocation(x, float(np.max((elapsed + steps / program.reached(x)) / alone)))
+    return program.choose(least, np.minimum(least.reached, need), rho)
 
 
 def _isolated_time(program: Program) -> FloatArray:
@@ -69,6 +68,6 @@ def _raised(rho: float, reach: float, priced: FloatArray, elapsed: FloatArray, a
     return rho
 
 
-FTF: Final[Allocator] = policy("ftf", allocate, knows_speeds=False)
-FTF_HET: Final[Allocator] = policy("ftf-het", allocate)
+FTF: Final[Allocator] = policy("ftf", allocate, has_center=True, knows_speeds=False)
+FTF_HET: Final[Allocator] = policy("ftf-het", allocate, has_center=True)
 FTF_HET_SS: Final[Allocator] = policy("ftf-het-ss", allocate, space_sharing=True)

@@ -48,7 +48,7 @@ def share_of_one(program: Program) -> FloatArray:
 def allocate(program: Program) -> Allocation:
     """Solve the program of one moment; the objective is the least share."""
     least = program.max_min(program.problem.weight * share_of_one(program))
-    return program.allocation(program.fill(least.reached), least.value)
+    return program.choose(least, least.reached, least.value)
 
 
 def water_fill(
@@ -79,7 +79,7 @@ def filled(program: Program) -> Allocation:
     return program.allocation(x, least)
 
 
-LAS: Final[Allocator] = policy("las", allocate, ("weight",), knows_speeds=False)
-LAS_HET: Final[Allocator] = policy("las-het", allocate, ("weight",))
+LAS: Final[Allocator] = policy("las", allocate, ("weight",), has_center=True, knows_speeds=False)
+LAS_HET: Final[Allocator] = policy("las-het", allocate, ("weight",), has_center=True)
 LAS_HET_SS: Final[Allocator] = policy("las-het-ss", allocate, ("weight",), space_sharing=True)
 LAS_HET_WATER_FILLING: Final[Allocator] = policy("las-het-water-filling", filled, ("weight",))

@@ -23,7 +23,7 @@ from papers.gavel.programs.program import SLACK, Program
 def allocate(program: Program) -> Allocation:
     """Solve the program of the makespan M, its objective [s]."""
     least = program.max_min(program.problem.steps)
-    return program.allocation(program.fill(least.reached), 1 / least.value)
+    return program.choose(least, least.reached, 1 / least.value)
 
 
 def shortest(program: Program) -> Allocation:
@@ -38,8 +38,8 @@ def shortest(program: Program) -> Allocation:
     return program.allocation(x, float(duration[order[0]]))
 
 
-MAKESPAN: Final[Allocator] = policy("makespan", allocate, knows_speeds=False)
-MAKESPAN_HET: Final[Allocator] = policy("makespan-het", allocate)
+MAKESPAN: Final[Allocator] = policy("makespan", allocate, has_center=True, knows_speeds=False)
+MAKESPAN_HET: Final[Allocator] = policy("makespan-het", allocate, has_center=True)
 MAKESPAN_HET_SS: Final[Allocator] = policy("makespan-het-ss", allocate, space_sharing=True)
 SJF: Final[Allocator] = policy("sjf", shortest, knows_speeds=False)
 SJF_HET: Final[Allocator] = policy("sjf-het", shortest)

@@ -9,12 +9,14 @@ worth most on one of them, as in a fractional knapsack.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from astraea.core.arrays import BoolArray, FloatArray
 from papers.gavel.problem import Allocation, Allocator, Problem
+from papers.gavel.programs.center import center
 from papers.gavel.programs.classes import Classes
 from papers.gavel.programs.highs import Solver
 from papers.gavel.programs.program import GAIN, Optimum, Program
@@ -67,19 +69,46 @@ class Pool(Program):
         return np.asarray((held >= 1 - GAIN) | (self.part[:, full] > 0).any(axis=1))
 
 
+class Central(Program):
+    """A `Program` that takes the center of its optima."""
+
+    def choose(self, least: Optimum, floor: FloatArray, objective: float) -> Allocation:
+        """Return the center of the allocations with throughput(m, X) >= floor_m, (C,)."""
+        return self.centered(self.speed, floor, self.time(least.x), objective)
+
+    def centered(self, speed: FloatArray, floor: FloatArray, start: FloatArray, objective: float) -> Allocation:
+        """Return the center from `start`, an allocation that reaches the floor, both (C, J)."""
+        p = self.problem
+        x = center(speed, floor, p.scale_factor, self.jobs, p.workers, start)
+        return self.whole.unshared(x.take(self.classes.of, axis=0))
+
+
+class CentralPool(Pool, Central):
+    """A `Pool` that takes the center of its optima: any split of a job's time over the types is as good."""
+
+    def choose(self, least: Optimum, floor: FloatArray, objective: float) -> Allocation:
+        """Return the center of the allocations with throughput(m, X) >= floor_m, (C,)."""
+        workers = self.problem.workers
+        everywhere = np.repeat(self.fastest[:, None], len(workers), axis=1)
+        start = (floor / self.fastest)[:, None] * workers / workers.sum()
+        return self.centered(everywhere, floor, start, objective)
+
+
 def policy(
-    name: str, allocate: Callable[[Program], Allocation], alike: tuple[str, ...] | None = None, **declared: Any
-) -> Allocator:
+    name: str, allocate: Callable[[Program], Allocation], alike: tuple[str, ...] | None = None, *,
+    has_center: bool = False, **declared: Any,
+) -> Allocator:  # fmt: skip
     """Make a policy without memory that solves programs; without jobs it answers without solving.
 
     `allocate` gives the allocation of one moment. `alike` names the fields of a `Problem` that jobs must have in
-    common, besides their speeds, to be interchangeable; without it, none are. What is `declared` is of `Allocator`; a
-    policy that does not know speeds gets a program that does not tell types apart.
+    common, besides their speeds, to be interchangeable; without it, none are. If it `has_center`, its `choose` may take
+    the center of many optima. What is `declared` is of `Allocator`; a policy that does not know speeds gets a program
+    that does not tell types apart.
     """
 
-    def make() -> Callable[[Problem], Allocation]:
+    def make(*, central: bool = False) -> Callable[[Problem], Allocation]:
         solver, agnostic = Solver(), not made.knows_speeds
-        program = Pool if agnostic else Program
+        program = (CentralPool if central else Pool) if agnostic else (Central if central else Program)
 
         def answer(problem: Problem) -> Allocation:
             if len(problem.throughput) == 0:
@@ -89,5 +118,5 @@ def policy(
 
         return answer
 
-    made = Allocator(name, make, **declared)
+    made = Allocator(name, make, central=partial(make, central=True) if has_center else None, **declared)
     return made

@@ -265,14 +265,21 @@ class Program:
             raise PolicyError(f"{self.policy}: {what} has no optimum; HiGHS: {found.message.lower()}")
         return found
 
+    def choose(self, least: Optimum, floor: FloatArray, objective: float) -> Allocation:
+        """Return one of the allocations with throughput(m, X) >= floor_m, (C,): that of `fill`."""
+        return self.allocation(self.fill(floor), objective)
+
+    def time(self, x: FloatArray) -> FloatArray:
+        """Return the time of each job alone on each type, (C, J), from the variables."""
+        time = np.minimum(x[: len(self._owner)], 1.0)
+        if self._at is None:
+            return np.asarray(time[:, None] * self.part)
+        alone = np.zeros(self.speed.shape)
+        alone[self._owner, self._at] = time
+        return alone
+
     def allocation(self, x: FloatArray, objective: float) -> Allocation:
         """Return X of the jobs and pairs from the variables, with rounding errors set to 0."""
         x = np.where(x < 1e-8, 0.0, x)
-        time = np.minimum(x[: len(self._owner)], 1.0)
-        if self._at is None:
-            alone = time[:, None] * self.part
-        else:
-            alone = np.zeros(self.speed.shape)
-            alone[self._owner, self._at] = time
         pairs, paired = spread_pairs(self.classes, self.pairs, x[len(self._owner) :], len(self.problem.workers))
-        return Allocation(alone.take(self.classes.of, axis=0), paired, objective, pairs)
+        return Allocation(self.time(x).take(self.classes.of, axis=0), paired, objective, pairs)

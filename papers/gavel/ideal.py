@@ -10,20 +10,17 @@ fraction of time times its gang, and the timeline takes it as held evenly from i
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
 from astraea.core.arrays import IntArray
-from papers.gavel.rounds.mechanism import Mechanism
-from papers.gavel.rounds.state import CLOCK, DONE, LOG_FULL, SOLVE, STUCK, Rules, State
+from papers.gavel.rounds import CLOCK, DONE, LOG_FULL, SOLVE, STUCK, Rules, State
 
 
 class Fluid:
     """A run of one simulation: all steps of each job, its `rate` [steps/s], and its GPUs of each type, (n, J)."""
 
-    def __init__(self, s: State, rules: Rules) -> None:
-        self.steps, self.rate, self.use = s.jobs.left.copy(), np.zeros(len(s.active)), np.zeros(s.jobs.alone.shape)
+    def __init__(self, s: State) -> None:
+        self.steps, self.rate, self.use = s.jobs.left.copy(), np.zeros(len(s.queue)), np.zeros(s.jobs.alone.shape)
         self.clock = s.clock.view(CLOCK, np.ndarray)[0]  # whose columns are found faster
 
     def __call__(self, s: State, rules: Rules) -> int:
@@ -35,7 +32,7 @@ class Fluid:
         solve_at = float(clock["solved_at"]) + rules.solve_interval
         while clock["ended"] < rules.target:
             self.admit(s)
-            now, active = float(clock["now"]), s.active[: clock["active"]]
+            now, active = float(clock["now"]), s.queue[: clock["active"]]
             running = active[self.rate[active] > 0]
             if clock["changed"] and len(active) and (now >= solve_at or not len(running)):
                 return SOLVE
@@ -62,7 +59,7 @@ class Fluid:
         """Do the same as `state.admit`, in Python, which is faster than handing the state to compiled code."""
         clock, arrival = self.clock, s.jobs.arrival
         while clock["arrived"] < len(arrival) and arrival[clock["arrived"]] <= clock["now"]:
-            s.active[clock["active"]] = clock["arrived"]
+            s.queue[clock["active"]] = clock["arrived"]
             clock["active"] += 1
             clock["arrived"] += 1
             clock["changed"] = True
@@ -71,14 +68,14 @@ class Fluid:
         """End these jobs now, all at once, as in `state.dismiss`."""
         clock, jobs = self.clock, s.jobs
         jobs.left[over], jobs.end[over], self.rate[over] = 0.0, clock["now"], 0.0
-        active = s.active[: clock["active"]]
+        active = s.queue[: clock["active"]]
         rest = active[np.isinf(jobs.end[active])]
-        s.active[: len(rest)], clock["active"], clock["changed"] = rest, len(rest), True
+        s.queue[: len(rest)], clock["active"], clock["changed"] = rest, len(rest), True
         clock["ended"] += np.count_nonzero(over < target)
 
     def follow(self, s: State) -> None:
         """Set the rates and the GPUs in use from the last allocation."""
-        active: IntArray = s.active[: self.clock["active"]]
+        active: IntArray = s.queue[: self.clock["active"]]
         share, gang = s.jobs.share[active], s.jobs.scale[active]
         self.rate[:], self.use[:] = 0.0, 0.0
         self.rate[active] = (s.jobs.alone[active] * share).sum(axis=1)
@@ -93,12 +90,9 @@ class Fluid:
         """One row for each job that ran, from its first to its last second."""
         jobs, log = s.jobs, s.log
         ran = np.flatnonzero(np.isfinite(jobs.first_start))
-        start, stop = jobs.first_start[ran], np.minimum(jobs.end[ran], s.clock[0].now)
+        start, stop = jobs.first_start[ran], np.minimum(jobs.end[ran], s.now)
         rows = slice(len(ran))
         log.job[rows], log.start[rows], log.end[rows], log.steps[rows] = ran, start, stop, (self.steps - jobs.left)[ran]
         log.part[rows] = jobs.held[ran].sum(axis=1) / (jobs.scale[ran] * np.maximum(stop - start, 1e-12))
-        s.clock[0].logged = len(ran)
+        s.logged = len(ran)
 
-
-IDEAL: Final = Mechanism("ideal", Fluid, tells_early_deadlines=False)
-"""Mechanism that gives each allocation exactly."""

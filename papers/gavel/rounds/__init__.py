@@ -1,1 +1,0 @@
-"""The round-based mechanism, compiled."""
