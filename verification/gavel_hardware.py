@@ -4,15 +4,14 @@ P. Zheng, R. Pan, T. Khan, S. Venkataraman, A. Akella, *Shockwave: Fair and Effi
 Adaptation in Machine Learning*, NSDI 2023, ran Gavel's code, changed by them, on 8 servers of 4 GPUs, and simulated the
 same. Their released code differs from ours in these points, which are tried one by one (`STEPS`):
 
-- their simulator has no servers, so that no gang is spread; here a gang that is spread keeps its place, as its lease
-  is renewed;
 - batch sizes grow while jobs run (`accordion`, `gns`), which changes how long these are. No file has the time of a job
   alone; it can be computed from each run's finish-time fairness, which is JCT over it and the jobs beside it (`alone`);
 - a job that did not run in the round before loses 20 s of 120; here it loses 5 s, and nothing at its first start;
 - programs are solved every 1,000 s at most; here, every 1,920 s. Solved at every change, priorities start anew each
   time;
-- rounds are those of Gavel's released simulator (`gavel_rounds`), in which a job waits until the next program knows it;
-- its solver ends in the middle of the optima (`interior_point`).
+- rounds are those of Gavel's released program (`AS_RELEASED`): types are filled one after the other, and what is left is
+  given away;
+- its solver ends in the center of the optima.
 
 One difference remains under FTF: the share of jobs with a fairness above 1 is 93 %, theirs is 73 %. It does not change
 if policies see the listed lengths while jobs run as long as they do.
@@ -35,12 +34,9 @@ import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from astraea.core.errors import InputError
-from papers.gavel.policies import get_policy
 from papers.gavel.simulate import simulate
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload
-from verification.gavel_rounds import RELEASED_ROUNDS
-from verification.interior_point import interior_point
 
 GPUS: Final = 32
 NEEDED: Final = "shockwave/results.json"
@@ -58,15 +54,14 @@ RUN: Final = ("las", "ftf", "makespan", "max-throughput")
 
 SOURCES: Final = {"physical": "cluster", "simulation": "their simulator"}
 
-HERE: Final[dict[str, Any]] = {"round_length": 120.0, "server_gpus": 4}
+HERE: Final[dict[str, Any]] = {"round_length": 120.0}
 
 STEPS: Final[dict[str, dict[str, Any]]] = {
-    "no servers": {"server_gpus": 1},
     "lengths as batch sizes grow": {"lengths": True},
     "20 s lost by a restart": {"preemption_overhead": 20.0},
     "solved every 1,000 s": {"solve_interval": 1000.0},
-    "rounds as released": {"mechanism": RELEASED_ROUNDS},
-    "the middle of the optima": {"middle": True},
+    "rounds as released": {"by_type": True, "leftovers": True},
+    "the center of the optima": {"optimum": "central"},
 }
 """Changes, made one after the other and each alone; with all of them ours does what their simulator does."""
 
@@ -124,9 +119,7 @@ def simulated(reference: Reference, policy: str, **changes: Any) -> tuple[FloatA
     alone = reference.alone if lengths else w.total_steps / speed
     if lengths:
         w = replace(w, total_steps=np.ceil(alone * speed))
-    is_middle = options.pop("middle", False) and policy != "max-throughput"  # whose optimum is unique
-    chosen = interior_point(policy) if is_middle else get_policy(policy)
-    jobs = simulate(w, reference.throughputs, (GPUS,), chosen, **options).jobs
+    jobs = simulate(w, reference.throughputs, (GPUS,), policy, **options).jobs
     jct = jobs["jct"].to_numpy(float)
     return jct, jct / alone / crowding(w.arrival_time, jct), jobs
 

@@ -19,28 +19,24 @@ FIFO agrees within 0.4 % by chance: with 20 s lost it is 14 % below, with 40 s 2
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import joblib
 import numpy as np
 import pandas as pd
 
-from papers.gavel.policies import get_policy
-from papers.gavel.problem import Allocator
-from papers.gavel.simulate import simulate
+from papers.gavel.simulate import AS_RELEASED, simulate
 from papers.gavel.throughputs.table import Throughputs
 from verification.gavel_generator import released_continuous
-from verification.gavel_rounds import RELEASED_ROUNDS
-from verification.gavel_runs import POLICIES
 
-SYSTEMS: Final[dict[str, Allocator]] = {
-    "FIFO": POLICIES["fifo"],
-    "LAS": POLICIES["max_min_fairness"],
-    "LAS het.": POLICIES["max_min_fairness_perf"],
-    "LAS het. + SS": get_policy("las-het-ss"),
-    "Gandiva": POLICIES["gandiva"],
-    "AlloX": POLICIES["allox"],
-    "FTF het.": POLICIES["finish_time_fairness_perf"],
+SYSTEMS: Final = {
+    "FIFO": "fifo-released",
+    "LAS": "las",
+    "LAS het.": "las-het",
+    "LAS het. + SS": "las-het-ss",
+    "Gandiva": "gandiva-released",
+    "AlloX": "allox",
+    "FTF het.": "ftf-het",
 }
 """Names in the notebooks -> the same here."""
 
@@ -96,8 +92,7 @@ def _average(number: int, throughputs: Throughputs, workload: str, rate: float, 
     """Average JCT of one run [h]."""
     # arrivals go on while the last measured jobs run
     drawn = released_continuous(6000, rate, throughputs, multiple=workload == "multiple", seed=0)
-    options: dict[str, Any] = {"mechanism": RELEASED_ROUNDS, "until": LAST + 1, "preemption_overhead": 0.0}
-    result = simulate(drawn, throughputs, WORKERS, SYSTEMS[system], **options)
+    result = simulate(drawn, throughputs, WORKERS, SYSTEMS[system], AS_RELEASED, until=LAST + 1)
     return number, float(np.mean(result.jobs["jct"].iloc[FIRST:])) / 3600
 
 

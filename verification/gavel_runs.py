@@ -14,34 +14,25 @@ import numpy as np
 import pandas as pd
 
 from astraea.core.errors import InputError
-from papers.gavel.policies import get_policy
-from papers.gavel.problem import Allocator
-from papers.gavel.simulate import simulate
+from papers.gavel.simulate import AS_RELEASED, simulate
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import read_workload
-from verification.gavel_fifo import FIFO_HET_AS_RELEASED, fifo_as_released
-from verification.gavel_gandiva import gandiva_as_released
-from verification.gavel_rounds import RELEASED_ROUNDS
-from verification.interior_point import interior_point
 
-SEED: Final = 0
-"""Constants of their runs."""
-
-POLICIES: Final[dict[str, Allocator]] = {
-    "allox": get_policy("allox"),
-    "fifo": fifo_as_released(SEED),
-    "fifo_perf": FIFO_HET_AS_RELEASED,
-    "finish_time_fairness": interior_point("ftf"),
-    "finish_time_fairness_perf": interior_point("ftf-het"),
-    "gandiva": gandiva_as_released(SEED),
-    "isolated": get_policy("isolated"),
-    "max_min_fairness": interior_point("las"),
-    "max_min_fairness_perf": interior_point("las-het"),
-    "max_min_fairness_water_filling_perf": interior_point("las-het"),
-    "min_total_duration": interior_point("makespan"),
-    "min_total_duration_perf": interior_point("makespan-het"),
+POLICIES: Final = {
+    "allox": "allox",
+    "fifo": "fifo-released",
+    "fifo_perf": "fifo-het-released",
+    "finish_time_fairness": "ftf",
+    "finish_time_fairness_perf": "ftf-het",
+    "gandiva": "gandiva-released",
+    "isolated": "isolated",
+    "max_min_fairness": "las",
+    "max_min_fairness_perf": "las-het",
+    "max_min_fairness_water_filling_perf": "las-het",
+    "min_total_duration": "makespan",
+    "min_total_duration_perf": "makespan-het",
 }
-"""Their names -> the same here, of several optima the one in the middle (`interior_point`).
+"""Their names -> the same here.
 
 Their water filling ends after its first step, which is LAS: where their search for bottlenecks raises an error, all
 jobs count as bottlenecked. In their results 113 of 216 jobs end in the same second under both, and 213 within 5 %.
@@ -131,7 +122,7 @@ def verify_gavel(folder: str | Path, data: str | Path | None = None, *, traces: 
         first, last = (0, len(workload) - 1) if run.jobs == "all" else map(int, str(run.jobs).split("-"))
         result = simulate(
             workload, throughputs, [int(n) for n in str(run.cluster).split(":")], POLICIES[str(run.policy)],
-            mechanism=RELEASED_ROUNDS, until=last + 1, preemption_overhead=0.0,
+            AS_RELEASED, until=last + 1,
         )  # fmt: skip
         makespan = result.makespan if run.jobs == "all" else np.nan
         average = float(result.jobs["jct"].iloc[first:].mean())

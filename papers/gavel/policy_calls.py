@@ -14,7 +14,7 @@ from astraea.core.compilation import compiled
 from astraea.core.errors import InputError, PolicyError
 from papers.gavel.problem import Allocation, Allocator, Problem
 from papers.gavel.programs.classes import blind
-from papers.gavel.rounds import INITIAL, Pairs, Rules, State, reset_received_time, with_answer
+from papers.gavel.rounds import Pairs, Rules, State, with_answer
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload
 
@@ -101,12 +101,10 @@ class PolicyCaller:
         self.solves = 0
 
     def solve(self, s: State, rules: Rules) -> State:
-        """Ask for the allocation of the active jobs; time received counts anew.
+        """Ask for the allocation of the active jobs.
 
         `PolicyError` if the answer has another shape, or fractions that are no numbers, negative or above 1.
         """
-        initial = INITIAL * rules.round_length
-        reset_received_time(s, initial)
         now, active = float(s.now), s.queue[: s.active].copy()
         problem = self._problem(now, active, s.jobs.left[active])
         answer = self._checked(self._allocate(problem), problem, now)
@@ -115,7 +113,7 @@ class PolicyCaller:
         given = np.flatnonzero((answer.paired > 0).any(axis=1))
         members, share = np.ascontiguousarray(active[pairs[given]]), answer.paired[given]
         speed = self._speeds.shared(members)
-        return with_answer(s, active, answer.alone, Pairs(members, speed, share, np.full(share.shape, initial)), rules)
+        return with_answer(s, active, answer.alone, Pairs(members, speed, share, np.empty_like(share)), rules)
 
     def _problem(self, now: float, active: IntArray, left: FloatArray) -> Problem:
         w, speeds = self._workload, self._speeds

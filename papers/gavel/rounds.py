@@ -110,7 +110,7 @@ class Log(NamedTuple):
 class State(NamedTuple):
     """The whole state of a simulation."""
 
-    clock: Any  # record array (1,) of CLOCK, whose fields are attributes, too
+    clock: Any  # (1,) of CLOCK, whose fields are attributes, too
     jobs: Jobs
     pairs: Pairs
     combinations: Combinations
@@ -120,10 +120,10 @@ class State(NamedTuple):
     queue: IntArray  # (n,) active jobs in order of arrival
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.clock[0], name)
+        return self.clock[name].item()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self.clock[0], name, value)
+        self.clock[name] = value
 
 
 class Rules(NamedTuple):
@@ -155,7 +155,7 @@ def new_state(
         zeros(n, types), none(), none(), none(), none(), zeros(n), zeros(n), zeros(n), none(), np.full(n, np.nan),
         np.full(n, np.inf), zeros(n, types), np.zeros(n, np.int64), np.zeros(n, np.int64), zeros(n),
     )  # fmt: skip
-    clock = np.zeros(1, CLOCK).view(np.recarray)
+    clock = np.zeros(1, CLOCK)
     clock["now"] = arrival[0]
     order, draw = np.flatnonzero(workers).tolist(), random.Random(5)  # as in the program of the authors
     orders = []
@@ -177,29 +177,51 @@ def with_longer_log(s: State) -> State:
     return s._replace(log=log)
 
 
-def reset_received_time(s: State, initial: float) -> None:
-    """Note the time owed to each job, and count received time anew, before the program is solved."""
-    jobs, active, elapsed = s.jobs, s.queue[: s.active], s.now - s.solved_at
-    known = active[jobs.known[active]]
-    jobs.deficit[known] += jobs.share[known] * elapsed - (jobs.received[known] - initial)
-    jobs.received[active] = initial
-    s.solved_at, s.changed = s.now, False
-
-
 def with_answer(s: State, active: IntArray, share: FloatArray, pairs: Pairs, rules: Rules) -> State:
-    """Return the state with the X that a policy gave the active jobs and pairs, (active, J) and in `pairs`."""
-    s.jobs.known[:] = False
-    s.jobs.known[active] = True
-    s.jobs.share[active] = share
-    jobs, at = np.nonzero((s.jobs.alone[active] > 0) & (rules.leftovers | (share > 0)))
-    both, type_of_both = np.nonzero((pairs.share > 0) & (pairs.speed > 0).all(axis=1))
-    none, first = np.full(len(jobs), -1), active[jobs]
-    alone = np.column_stack([first, none, at, none])
-    what = np.concatenate([alone, np.column_stack([pairs.members[both], type_of_both, both])]).astype(np.int64)
-    due = np.concatenate([s.jobs.deficit[first, at], np.zeros(len(both))])
-    given = np.concatenate([share[jobs, at], pairs.share[both, type_of_both]])
-    order = np.lexsort((-given, -due))
-    return s._replace(pairs=pairs, combinations=Combinations(what[order], given[order]))
+    """Return the state with the X that a policy gave the active jobs and pairs, (active, J) and in `pairs`.
+
+    The time owed to each job is noted, and time received counts anew.
+    """
+    initial, elapsed = INITIAL * rules.round_length, s.now - s.solved_at
+    pairs.received[:] = initial
+    renew(s.jobs, active, share, elapsed, initial)
+    s.solved_at, s.changed = s.now, False
+    return s._replace(pairs=pairs, combinations=Combinations(*combined(s.jobs, pairs, active, rules.leftovers)))
+
+
+@compiled
+def renew(jobs: Jobs, active: IntArray, share: FloatArray, elapsed: float, initial: float) -> None:
+    """Do this for each job."""
+    for j in active:
+        for k in range(share.shape[1]):
+            if jobs.known[j]:
+                jobs.deficit[j, k] += jobs.share[j, k] * elapsed - (jobs.received[j, k] - initial)
+            jobs.received[j, k] = initial
+    jobs.known[:] = False
+    for i, j in enumerate(active):
+        jobs.known[j] = True
+        jobs.share[j] = share[i]
+
+
+@compiled
+def combined(jobs: Jobs, pairs: Pairs, active: IntArray, leftovers: bool) -> tuple[IntArray, FloatArray]:
+    """`Combinations` of the active jobs and the pairs: those with most time owed first, then with most X."""
+    types, c = jobs.alone.shape[1], 0
+    room = (active.shape[0] + pairs.share.shape[0]) * types
+    what, share, due = np.empty((room, 4), np.int64), np.empty(room), np.zeros(room)
+    for j in active:
+        for k in range(types):
+            if jobs.alone[j, k] > 0.0 and (leftovers or jobs.share[j, k] > 0.0):
+                what[c, 0], what[c, 1], what[c, 2], what[c, 3] = j, -1, k, -1
+                share[c], due[c], c = jobs.share[j, k], jobs.deficit[j, k], c + 1
+    for p in range(pairs.share.shape[0]):
+        for k in range(types):
+            if pairs.share[p, k] > 0.0 and pairs.speed[p, 0, k] > 0.0 and pairs.speed[p, 1, k] > 0.0:
+                what[c, 0], what[c, 1], what[c, 2], what[c, 3] = pairs.members[p, 0], pairs.members[p, 1], k, p
+                share[c], c = pairs.share[p, k], c + 1
+    order = np.argsort(-share[:c], kind="mergesort")
+    order = order[np.argsort(-due[:c][order], kind="mergesort")]
+    return what[order], share[order]
 
 
 @compiled

@@ -9,10 +9,20 @@ from __future__ import annotations
 from typing import Final
 
 from astraea.core.checks import one_of
-from papers.gavel.policies import baselines, cost, fifo, finish_time_fairness, hierarchical, las, ltgf, makespan
+from papers.gavel.policies import (
+    baselines,
+    cost,
+    fifo,
+    finish_time_fairness,
+    hierarchical,
+    las,
+    ltgf,
+    makespan,
+    released,
+)
 from papers.gavel.problem import Allocator
 
-_MODULES: Final = (fifo, las, finish_time_fairness, makespan, cost, hierarchical, baselines, ltgf)
+_MODULES: Final = (fifo, las, finish_time_fairness, makespan, cost, hierarchical, baselines, ltgf, released)
 POLICIES: Final = {p.name: p for module in _MODULES for p in vars(module).values() if isinstance(p, Allocator)}
 """Every policy by name."""
 

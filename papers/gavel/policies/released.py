@@ -1,13 +1,17 @@
-"""FIFO as the authors' released code does it, flaw included, to compare simulations with theirs.
+"""FIFO and Gandiva as the released program of Gavel's authors has them, flaws included ([Narayanan2020]).
 
-Both variants give whole accelerators, in order of arrival, until a job fits on no type. The heterogeneity-aware one
-starts anew every time and takes the fastest type with enough free GPUs. The other keeps every job where it is, and a
-job that ends hands its type to the first in the queue, if that one fits and runs there. New jobs were to go to a random
-type, but they all go to the listed type that is last by name. Once that one has exactly no GPU free, the type that was
-drawn leaves the list. So the last type is given to more jobs than it has GPUs. (These are the V100s, so the released
-FIFO has all 100 jobs of a batch on 8 GPUs of 48.) Both pass over a job whose throughput is 0 on the type that it would
-get. That rule, and what happens when the first in the queue does not fit, were chosen among several by what reproduces
-the authors' results, so those are no independent check of it. `papers.gavel.policies.fifo` is the paper's program.
+**FIFO** gives whole accelerators, in order of arrival, until a job fits on no type. The heterogeneity-aware one starts
+anew every time and takes the fastest type with enough free GPUs. The other keeps every job where it is, and a job that
+ends hands its type to the first in the queue, if that one fits and runs there. New jobs were to go to a random type, but
+they all go to the listed type that is last by name. Once that one has exactly no GPU free, the type that was drawn leaves
+the list. So the last type is given to more jobs than it has GPUs. (These are the V100s, so this FIFO has all 100 jobs of
+a batch on 8 GPUs of 48.) Both pass over a job whose throughput is 0 on the type that it would get. That rule, and what
+happens when the first in the queue does not fit, were chosen among several by what reproduces the authors' results, so
+those are no independent check of it. `fifo` has the paper's program.
+
+**Gandiva** differs from `baselines` in three ways. A pair is kept if its normalized throughputs, summed over both jobs
+and all types, reach 1, and neither is 0 anywhere. The random numbers are others. A job left without a partner looks for
+one again at the next decision.
 """
 
 from __future__ import annotations
@@ -17,7 +21,10 @@ from typing import Final
 
 import numpy as np
 
-from papers.gavel.problem import Allocation, Allocator, Problem
+from papers.gavel.problem import Allocation, Allocator, Problem, equal_split
+
+SEED: Final = 0
+"""Seed of the random numbers in the runs that the authors' program made."""
 
 NONE: Final = -1
 
@@ -87,10 +94,57 @@ def _whole(problem: Problem, chosen: list[int]) -> Allocation:
     return Allocation(alone, np.zeros((len(problem.pairs), problem.workers.size)))
 
 
-def fifo_as_released(seed: int) -> Allocator:
-    """The released ``fifo``, which does not know throughputs; its random numbers come from `seed`."""
-    return Allocator("fifo-as-released", lambda: ReleasedFifo(seed), knows_speeds=False, leaves_idle=True)
+class ReleasedPacking:
+    """Keeps pairs; one object per simulation."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._partner: dict[int, int] = {}
+
+    def __call__(self, problem: Problem) -> Allocation:
+        """Equal shares of the time for jobs and pairs."""
+        n, types = problem.throughput.shape
+        place = {int(job): m for m, job in enumerate(problem.job)}
+        offered = {(int(a), int(b)): p for p, (a, b) in enumerate(problem.job[problem.pairs])}
+        for job, other in list(self._partner.items()):
+            if job < other and _together(problem, offered.get((job, other))) < 1:  # or one has ended
+                del self._partner[job], self._partner[other]
+        alone, paired = np.zeros((n, types)), np.zeros((len(problem.pairs), types))
+        if n and problem.scale_factor.sum() > problem.workers.sum():
+            self._explore(problem, place)
+        elif n:
+            return Allocation(equal_split(problem.scale_factor, problem.workers), paired)
+        groups = [(job, self._partner.get(job, job)) for job in place if job <= self._partner.get(job, job)]
+        gangs = problem.scale_factor[[place[a] for a, _ in groups]] if groups else np.zeros(0, np.int64)
+        for (a, b), share in zip(groups, equal_split(gangs, problem.workers), strict=True):
+            if a == b:
+                alone[place[a]] = share
+            elif (a, b) in offered:
+                paired[offered[a, b]] = share
+        return Allocation(alone, paired)
+
+    def _explore(self, problem: Problem, place: dict[int, int]) -> None:
+        """Pair jobs without a partner at random, as many draws of two as there are such jobs."""
+        free = [job for job in place if job not in self._partner]
+        for _ in range(len(free)):
+            if len(free) < 2:
+                return
+            a, b = self._random.sample(free, 2)
+            if problem.scale_factor[place[a]] == problem.scale_factor[place[b]]:
+                free.remove(a)
+                free.remove(b)
+                self._partner[a], self._partner[b] = b, a
 
 
-FIFO_HET_AS_RELEASED: Final[Allocator] = Allocator("fifo-het-as-released", lambda: fastest_free, leaves_idle=True)
-"""The released ``fifo_perf``."""
+def _together(problem: Problem, pair: int | None) -> float:
+    """Sum of the normalized throughputs of a pair over jobs and types; 0 if one is 0 or it cannot share anywhere."""
+    if pair is None or not (problem.pair_throughput[pair] > 0).all():
+        return 0.0
+    return float((problem.pair_throughput[pair] / problem.throughput[problem.pairs[pair]]).sum())
+
+
+FIFO_RELEASED: Final = Allocator("fifo-released", lambda: ReleasedFifo(SEED), knows_speeds=False, leaves_idle=True)
+FIFO_HET_RELEASED: Final = Allocator("fifo-het-released", lambda: fastest_free, leaves_idle=True)
+GANDIVA_RELEASED: Final = Allocator(
+    "gandiva-released", lambda: ReleasedPacking(SEED), space_sharing=True, least_gain=0.0
+)
