@@ -9,8 +9,8 @@ same. Their released code differs from ours in these points, which are tried one
 - a job that did not run in the round before loses 20 s of 120; here it loses 5 s, and nothing at its first start;
 - programs are solved every 1,000 s at most; here, every 1,920 s. Solved at every change, priorities start anew each
   time;
-- rounds are those of Gavel's released program (`AS_RELEASED`): types are filled one after the other, and what is left is
-  given away;
+- rounds are those of Gavel's released program (`AS_RELEASED`): types are filled one after the other, and what is left
+  is given away;
 - its solver ends in the center of the optima.
 
 One difference remains under FTF: the share of jobs with a fairness above 1 is 93 %, theirs is 73 %. It does not change

@@ -87,8 +87,7 @@ class PolicyCaller:
     def __init__(
         self, policy: Allocator, workload: Workload, speeds: Speeds, believed: Speeds, *, optimum: str, margin: float
     ) -> None:
-        is_central = optimum == "central" and policy.central is not None
-        self._policy, self._allocate = policy, policy.central() if is_central else policy.make()
+        self._policy, self._allocate = policy, policy.start(optimum)
         self._workload, self._speeds, self._believed = workload, speeds, believed
         self._told = believed.alone if policy.knows_speeds else blind(believed.alone)
         empty = np.zeros((0, 0, 2, len(speeds.workers)))

@@ -146,3 +146,7 @@ class Allocator:
     leaves_idle: bool = False  # whether its 0 means "do not run there", even where GPUs would idle
     least_gain: float = PAYS  # pairs are offered from this sum of relative speeds on; 0 for all that can run
     central: Callable[[], Callable[[Problem], Allocation]] | None = None  # `make` for the center of many optima
+
+    def start(self, optimum: str) -> Callable[[Problem], Allocation]:
+        """Return what decides in one simulation; the ``"central"`` optimum where the policy has it."""
+        return (self.central if optimum == "central" and self.central is not None else self.make)()

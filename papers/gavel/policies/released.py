@@ -2,12 +2,12 @@
 
 **FIFO** gives whole accelerators, in order of arrival, until a job fits on no type. The heterogeneity-aware one starts
 anew every time and takes the fastest type with enough free GPUs. The other keeps every job where it is, and a job that
-ends hands its type to the first in the queue, if that one fits and runs there. New jobs were to go to a random type, but
-they all go to the listed type that is last by name. Once that one has exactly no GPU free, the type that was drawn leaves
-the list. So the last type is given to more jobs than it has GPUs. (These are the V100s, so this FIFO has all 100 jobs of
-a batch on 8 GPUs of 48.) Both pass over a job whose throughput is 0 on the type that it would get. That rule, and what
-happens when the first in the queue does not fit, were chosen among several by what reproduces the authors' results, so
-those are no independent check of it. `fifo` has the paper's program.
+ends hands its type to the first in the queue, if that one fits and runs there. New jobs were to go to a random type,
+but they all go to the listed type that is last by name. Once that one has exactly no GPU free, the type that was drawn
+leaves the list. So the last type is given to more jobs than it has GPUs. (These are the V100s, so this FIFO has all 100
+jobs of a batch on 8 GPUs of 48.) Both pass over a job whose throughput is 0 on the type that it would get. That rule,
+and what happens when the first in the queue does not fit, were chosen among several by what reproduces the authors'
+results, so those are no independent check of it. `fifo` has the paper's program.
 
 **Gandiva** differs from `baselines` in three ways. A pair is kept if its normalized throughputs, summed over both jobs
 and all types, reach 1, and neither is 0 anywhere. The random numbers are others. A job left without a partner looks for
