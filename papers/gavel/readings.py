@@ -1,4 +1,4 @@
-"""Two readings of Gavel, and the steps between them ([Narayanan2020] §4, §5, and the program that its authors released).
+"""Two readings of Gavel, [Narayanan2020] and the program that its authors released, and the steps between them.
 
 The paper names no rule by which one of many optimal X is taken, its program takes what its solver returns. §5 says
 nothing of GPUs that X leaves over, and nothing of what happens to GPUs that become free inside a round.

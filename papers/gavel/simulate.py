@@ -31,11 +31,11 @@ near which an interior-point solver ends."""
 class Options:
     """How time is shared out; the defaults are those of the paper's §5, `AS_RELEASED` those of its authors' program.
 
-       The program is solved again when jobs came or went and `solve_interval` has passed, or when nothing can run. A
-    job     that ran before and now starts elsewhere makes no progress for `preemption_overhead`: loading and saving a
-    checkpoint     takes less than 5 s ([Narayanan2020] §7.5). `by_type`, `leftovers` and `refill` are told in `rounds`.
-    With     `early_deadlines` policies are told of deadlines by a round and the time between two solves earlier: a
-    program meets     them to the second, rounds meet its shares on average. An `ideal` run has no rounds, see `ideal`.
+    The program is solved again when jobs came or went and `solve_interval` has passed, or when nothing can run. A job
+    that ran before and now starts elsewhere makes no progress for `preemption_overhead`: loading and saving a
+    checkpoint takes less than 5 s ([Narayanan2020] §7.5). `by_type`, `leftovers` and `refill` are told in `rounds`.
+    With `early_deadlines` policies are told of deadlines by a round and the time between two solves earlier: a program
+    meets them to the second, rounds meet its shares on average. An `ideal` run has no rounds, see `ideal`.
     """
 
     round_length: float = 360.0  # [s] ([Narayanan2020] §7.1)
