@@ -111,7 +111,7 @@ class Rounds:
                     continue
                 (key, _, start) = self.held.pop(j)
                 if j == key[0]:
-                    self.received[key] = self.received.get(key, self.o.round_length / 2) + at - start
+                    self.received[key] = self.received.get(key, self.o.round_length / 2) + (at - start)
                 self.left[j] -= steps
                 if self.left[j] <= 0:
                     self.end[j] = at

@@ -36,7 +36,7 @@ class Pool(Program):
         """Return the level c at which a type or a job is full: time is (c need + floor) / throughput."""
         held = np.zeros(need.size) if floor is None else floor / self.fastest
         rise, gpus = need / self.fastest, self._gpus
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):  # also 0 of 0 GPUs
             by_type = np.where((used := dot(rise, gpus)) > 0, (self.problem.workers - dot(held, gpus)) / used, np.inf)
             by_job = np.where(rise > 0, (1 - held) / rise, np.inf)
         k, m = int(by_type.argmin()), int(by_job.argmin())
