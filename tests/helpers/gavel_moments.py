@@ -97,12 +97,6 @@ def assert_valid(problem: Problem, allocation: Allocation) -> None:
     assert (gpus <= problem.workers * (1 + slack)).all()
 
 
-def told_apart(problem: Problem) -> Problem:
-    """The problem with each job as a kind of its own, so that the program has variables for each."""
-    together = problem.together[np.ix_(problem.kind, problem.kind)] if len(problem.together) else problem.together
-    return replace(problem, kind=np.arange(len(problem.job)), together=together)
-
-
 def answer(name: str, problem: Problem, optimum: str = "largest-sum") -> Allocation:
     """Return the checked allocation of a policy that has seen nothing yet."""
     allocation = moments.answer(name, problem, optimum)

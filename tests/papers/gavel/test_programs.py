@@ -6,19 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gavel_moments import (
-    EXACT,
-    FEW,
-    SEEDS,
-    Dense,
-    answer,
-    assert_valid,
-    close,
-    moment,
-    offered,
-    random_moment,
-    told_apart,
-)
+from gavel_moments import EXACT, FEW, SEEDS, Dense, answer, assert_valid, close, moment, offered, random_moment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -193,6 +181,12 @@ def test_two_jobs_that_cannot_both_be_in_time():
     # the first needs 5/6 of the GPU; the second has the rest, of the 10/11 that it needs
     np.testing.assert_allclose(missing, [0, 1 - (1 / 6) / (10 / 11), 1], atol=1e-6)
     np.testing.assert_allclose(answer("min-cost-slo", problem).alone[:, 0], [5 / 6, 1 / 6, 0], atol=1e-6)
+
+
+def told_apart(problem):
+    """The problem with each job as a kind of its own."""
+    together = problem.together[np.ix_(problem.kind, problem.kind)] if len(problem.together) else problem.together
+    return replace(problem, kind=np.arange(len(problem.job)), together=together)
 
 
 @FEW

@@ -18,7 +18,9 @@ from papers.gavel.simulate import simulate
 
 ONE = throughputs({"a": (1.0, 0.5), "b": (2.0, 2.0), "slow": (0.015, 0.005)})
 TOGETHER = throughputs({"a": (1.0, 1.0)}, shared={("a", "a"): 0.75})
-LONE = {j: (1, 0) for j in range(5)}
+LONE = {j: (1, 0) for j in range(12)}
+HALF = {0: (1, 0), 1: (1, 0), 2: (0.5, 0), 3: (1, 0)}
+BETTER = {0: (0.6, 0.9), 1: (0.4, 0.1)}  # job 0 has most priority on the second type, and more than job 1 on the first
 
 
 def run(rows: Any, workers: Any, shares: Any, table: Any = ONE, pairs: Any = None, **options: Any) -> Result:
@@ -26,56 +28,69 @@ def run(rows: Any, workers: Any, shares: Any, table: Any = ONE, pairs: Any = Non
     return simulate(workload(rows), table, workers, fixed(shares, pairs), **given)
 
 
-def times(result: Result) -> list[list[Any]]:
-    return result.grants[["job_id", "start", "end", "part"]].to_numpy().tolist()
+def times(result: Result) -> list[tuple[Any, ...]]:
+    """(Job, start, end) of every row of the log, in order, and the part of its GPUs if that is not all."""
+    g = result.grants
+    rows = zip(g["job_id"].str[1:].astype(int), g["start"], g["end"], g["part"], strict=True)
+    return sorted((row[:3] if row[3] == 1 else row for row in rows), key=lambda row: (row[1], row[0]))
 
 
-def test_a_job_renews_its_lease_without_cost_and_ends_to_the_second() -> None:
-    row = run([("a", 1, 250, 7)], (1, 0), LONE, preemption_overhead=20).jobs.iloc[0]
-    assert (row.first_start_time, row.end_time, row.jct, row.duration) == (7, 257, 250, 250)
-    assert (row.leases, row.preemptions, row.overhead, row.queueing_delay) == (3, 0, 0, 0)
+STEP = 1 / 0.015
+DRAWN: dict[str, tuple[Any, ...]] = {
+    "a lease is renewed without cost": ([("a", 1, 250, 7)], (1, 0), LONE, {"preemption_overhead": 20}, [(0, 7, 257)]),
+    "turns are paid for, and a round is over with its last job": (
+        [("a", 1, 150, 0)] * 2, (1, 0), LONE, {"preemption_overhead": 10},
+        [(0, 0, 100), (1, 100, 200), (0, 200, 260), (1, 260, 320)],
+    ),
+    "another type is paid for": (
+        [("b", 1, 380, 0)], (1, 1), {0: (0.5, 0.4)}, {"preemption_overhead": 10}, [(0, 0, 100), (0, 100, 200)],
+    ),
+    "what a job leaves waits": (
+        [("a", 1, 100, 0), ("a", 1, 30, 0), ("a", 1, 50, 0), ("a", 1, 10, 20)], (2, 0), HALF, {},
+        [(0, 0, 100), (1, 0, 30), (2, 100, 150), (3, 100, 110)],
+    ),
+    "with refill it does not, but who comes meanwhile": (
+        [("a", 1, 100, 0), ("a", 1, 30, 0), ("a", 1, 50, 0), ("a", 1, 10, 20)], (2, 0), HALF, {"refill": True},
+        [(0, 0, 100), (1, 0, 30), (2, 30, 80), (3, 100, 110)],
+    ),
+    "who starts late does what fits, and goes on": (
+        [("a", 1, 500, 0), ("a", 1, 40, 0), ("a", 1, 90, 0)], (2, 0), HALF, {"refill": True},
+        [(0, 0, 500), (1, 0, 40), (2, 40, 130)],
+    ),
+    "or waits if that is no step": (
+        [("a", 1, 150, 0), ("a", 1, 99, 0), ("slow", 1, 1, 0)], (2, 0), HALF, {"refill": True},
+        [(0, 0, 150), (1, 0, 99), (2, 100, 100 + STEP)],
+    ),
+    "a round is as long as its whole steps": (
+        [("slow", 1, 2, 0), ("slow", 1, 1, 0)], (1, 0), LONE, {},
+        [(0, 0, STEP), (1, STEP, 2 * STEP), (0, 2 * STEP, 3 * STEP)],
+    ),
+    "or as one step that is longer": (
+        [("slow", 1, 1, 0), ("a", 1, 150, 0)], (1, 1), {0: (0, 1), 1: (1, 0)}, {}, [(0, 0, 200), (1, 0, 250)],
+    ),
+    "who does not fit is passed over": (
+        [("a", 1, 100, 0), ("a", 2, 200, 0), ("a", 1, 100, 0)], (2, 0), {0: (0.9, 0), 1: (0.8, 0), 2: (0.1, 0)}, {},
+        [(0, 0, 100), (2, 0, 100), (1, 100, 200)],
+    ),
+    "all types at once": ([("a", 1, 50, 0)] * 2, (1, 1), BETTER, {}, [(0, 0, 100), (1, 0, 50)]),
+    "one type after the other": ([("a", 1, 50, 0)] * 2, (1, 1), BETTER, {"by_type": True}, [(0, 0, 50), (1, 0, 100)]),
+    "nobody waits for a program in an idle cluster": (
+        [("a", 1, 50, 5), ("a", 1, 50, 30), ("a", 1, 50, 1000)], (1, 0), LONE, {"solve_interval": 500.0},
+        [(0, 5, 55), (1, 55, 105), (2, 1000, 1050)],
+    ),
+}  # fmt: skip
 
 
-def test_two_jobs_take_turns_and_pay_for_it() -> None:
-    result = run([("a", 1, 150, 0)] * 2, (1, 0), LONE, preemption_overhead=10)
-    # 200-210 j0 loads, 210-260 it ends, and with it the round; j1 loads and goes on at once
-    assert times(result) == [["j0", 0, 100, 1], ["j1", 100, 200, 1], ["j0", 200, 260, 1], ["j1", 260, 320, 1]]
-    assert result.jobs[["preemptions", "overhead", "leases"]].to_numpy().tolist() == [[1, 10, 2]] * 2
-
-
-def test_a_job_that_changes_its_type_pays_for_it_too() -> None:
-    result = run([("b", 1, 380, 0)], (1, 1), {0: (0.5, 0.4)}, preemption_overhead=10)
-    # 200 steps on the first type; then 180 on the other one, where it has received less
-    assert times(result) == [["j0", 0, 100, 1], ["j0", 100, 200, 1]]
-    assert result.jobs[["preemptions", "overhead"]].to_numpy().tolist() == [[1, 10]]
-
-
-@pytest.mark.parametrize(("refill", "started", "ended"), [(False, 100, 150), (True, 30, 80)])
-def test_what_a_job_leaves_inside_a_round(refill: bool, started: float, ended: float) -> None:
-    rows = [("a", 1, 100, 0), ("a", 1, 30, 0), ("a", 1, 50, 0), ("a", 1, 10, 20)]
-    jobs = run(rows, (2, 0), {0: (1, 0), 1: (1, 0), 2: (0.5, 0), 3: (1, 0)}, refill=refill).jobs
-    assert jobs["first_start_time"].tolist() == [0, 0, started, 100]  # who comes meanwhile waits
-    assert jobs["end_time"].tolist() == [100, 30, ended, 110]
-
-
-def test_a_job_that_starts_late_does_the_steps_that_fit_or_none() -> None:
-    rows = [("a", 1, 500, 0), ("a", 1, 40, 0), ("a", 1, 90, 0)]
-    late = run(rows, (2, 0), {0: (1, 0), 1: (1, 0), 2: (0.5, 0)}, refill=True)
-    assert times(late) == [["j0", 0, 500, 1], ["j1", 0, 40, 1], ["j2", 40, 130, 1]]
-    assert late.jobs["leases"].tolist() == [5, 1, 2]
-    rows[1], rows[2] = ("a", 1, 99, 0), ("slow", 1, 1, 0)  # whose step takes 66 s
-    none = run(rows, (2, 0), {0: (1, 0), 1: (1, 0), 2: (0.5, 0)}, refill=True).jobs
-    assert none["first_start_time"].tolist() == [0, 0, 100]
-
-
-def test_a_round_is_as_long_as_the_whole_steps_in_it() -> None:
-    slow = run([("slow", 1, 2, 0), ("slow", 1, 1, 0)], (1, 0), LONE)
-    step = 1 / 0.015
-    assert [row[1:3] for row in times(slow)] == [pytest.approx([k * step, (k + 1) * step]) for k in range(3)]
-    # a step of 200 s is done in a round of its own; a job beside it keeps its GPU idle so long
-    jobs = run([("slow", 1, 1, 0), ("a", 1, 150, 0)], (1, 1), {0: (0, 1), 1: (1, 0)}).jobs
-    assert jobs["end_time"].tolist() == [200, 250]
-    assert jobs["attained_service"].tolist() == [200, 250]
+@pytest.mark.parametrize("name", DRAWN)
+def test_rounds_drawn_by_hand(name: str) -> None:
+    *drawn, options, expected = DRAWN[name]
+    result = run(*drawn, **options)
+    assert times(result) == [pytest.approx(row) for row in expected]
+    if name == "a lease is renewed without cost":
+        row = result.jobs.iloc[0]
+        assert (row.first_start_time, row.jct, row.duration, row.leases, row.queueing_delay) == (7, 250, 250, 3, 0)
+    if name == "or as one step that is longer":
+        assert result.jobs["attained_service"].tolist() == [200, 250]  # a GPU idles beside it
 
 
 def test_a_pair_shares_gpus_and_who_is_left_keeps_them_to_the_end_of_the_round() -> None:
@@ -84,9 +99,7 @@ def test_a_pair_shares_gpus_and_who_is_left_keeps_them_to_the_end_of_the_round()
         shares = {1: (0.5, 0), 2: (0.1, 0)}
         result = run(rows, (1, 0), shares, TOGETHER, {(0, 1): 1.0}, refill=refill, preemption_overhead=20)
         # 75 steps together at 0.75, then 45 alone, after a restart
-        assert times(result) == [
-            ["j0", 0, 40, 0.5], ["j1", 0, 100, 0.5], ["j1", 100, 165, 1.0], ["j2", 165, 175, 1.0],
-        ]  # fmt: skip
+        assert times(result) == [(0, 0, 40, 0.5), (1, 0, 100, 0.5), (1, 100, 165), (2, 165, 175)]
         assert result.jobs[["attained_service", "preemptions"]].to_numpy().tolist() == [[20, 0], [115, 1], [10, 0]]
 
 
@@ -96,20 +109,6 @@ def test_a_pair_takes_turns_with_others_by_its_own_time() -> None:
     began = result.grants.loc[result.grants["part"] == 1, "start"].tolist()
     assert began == [100, 300]  # 0.6 / 50 and 0.4 / 50; then 0.6 / 150; 0.4 / 150; 0.6 / 250
     assert result.jobs["end_time"].tolist() == [500, 500, 400]
-
-
-def test_who_fits_no_more_is_passed_over() -> None:
-    rows = [("a", 1, 100, 0), ("a", 2, 200, 0), ("a", 1, 100, 0)]
-    jobs = run(rows, (2, 0), {0: (0.9, 0), 1: (0.8, 0), 2: (0.1, 0)}).jobs
-    assert jobs["first_start_time"].tolist() == [0, 100, 0]
-
-
-@pytest.mark.parametrize(("by_type", "where"), [(False, [1, 0]), (True, [0, 1])])
-def test_one_type_after_the_other(by_type: bool, where: list[int]) -> None:
-    """Job 0 has most priority on the second type, and more than job 1 on the first."""
-    rows = [("a", 1, 50, 0), ("a", 1, 50, 0)]
-    jobs = run(rows, (1, 1), {0: (0.6, 0.9), 1: (0.4, 0.1)}, by_type=by_type).jobs
-    assert jobs["end_time"].tolist() == [[50, 100][k] for k in where]
 
 
 def test_leftovers_go_to_who_is_owed_most() -> None:
@@ -128,20 +127,10 @@ def test_leftovers_go_to_who_is_owed_most() -> None:
         assert at == [["j0", "j1"], ["j0", "j2"], ["j0", "j1"], *[later] * 7]
 
 
-
-def test_nobody_waits_for_a_program_in_an_idle_cluster() -> None:
-    rows = [("a", 1, 50, 5), ("a", 1, 50, 30), ("a", 1, 50, 1000)]
-    result = run(rows, (1, 0), LONE, solve_interval=500.0)
-    assert result.jobs["first_start_time"].tolist() == [5, 55, 1000]
-    assert result.provenance["parameters"]["solves"] == 3
-
-
 def test_the_log_grows() -> None:
-    n = 12
-    rows = [("a", 1, 1000, 0)] * n
-    result = run(rows, (1, 0), {j: (1, 0) for j in range(n)})
-    assert len(result.grants) == 10 * n > 4 * n + 64
-    assert result.jobs["end_time"].max() == 1000 * n
+    result = run([("a", 1, 1000, 0)] * 12, (1, 0), LONE)
+    assert len(result.grants) == 120 > 4 * 12 + 64
+    assert result.jobs["end_time"].max() == 12_000
 
 
 EVERY = st.fixed_dictionaries(
