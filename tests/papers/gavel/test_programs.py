@@ -290,6 +290,16 @@ def test_a_floor_may_need_a_pair_that_was_left_out():
 
 
 @FEW
+@given(SEEDS, st.floats(0.5, 1.5))
+def test_what_exceeds_the_constraints_is_taken_off(seed, much):
+    """Time of jobs by the same part as GPUs, and nothing where nothing exceeds them."""
+    program = Program(random_moment(seed), "plain")
+    x = much * np.random.default_rng(seed).dirichlet(np.ones(program.size)) * 3
+    use = np.max((program.rows.sparse() @ x)[: program.limits.size] / program.limits)
+    np.testing.assert_allclose(program.within(x), x / max(use, 1.0))
+
+
+@FEW
 @given(SEEDS)
 def test_pairs_pay_whose_columns_are_worth_less_than_their_objective(seed):
     problem, random = random_moment(seed, jobs=12, shared=True, like=4), np.random.default_rng(seed)
