@@ -1,6 +1,6 @@
 """Which of many optima a solver returns for heterogeneity-aware LAS ([Narayanan2020] §4.1), and how long it takes.
 
-``pip install cvxpy ecos`` in an environment of the project, then ``python bench/gavel_solvers.py > bench/gavel_solvers.csv``.
+``python bench/gavel_solvers.py > bench/gavel_solvers.csv``, after ``pip install cvxpy ecos`` into the environment.
 cvxpy was what Gavel's authors used, with its default solver of 2020, ECOS; today's is Clarabel.
 
 The program is written as in the paper, with a variable for each job and type. ``sum`` is the sum over jobs of
