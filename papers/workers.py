@@ -1,4 +1,4 @@
-"""Where the simulations of a notebook run: on all cores of this machine, if ``make`` does not say otherwise.
+"""Places for the simulations of a notebook: all cores of this machine, if ``make`` does not say otherwise.
 
 The environment variables ``JOBS``, ``BACKEND`` and ``SCHEDULER`` are as in ``astraea sweep``. Jupyter's profile in
 ``notebooks/.ipython`` reads them when a kernel starts, so they hold for every sweep of a notebook, in no cell.
