@@ -6,7 +6,7 @@ STAMP := .venv/.stamp
 WORKERS := $(or $(JOBS),2)
 REFERENCE ?= ../shared/reference
 SLURMS ?= $(wildcard /opt/slurm-*)
-NBVAL := TQDM_DISABLE=1 $(BIN)/pytest -q --nbval --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
+NBVAL := JOBS=1 TQDM_DISABLE=1 $(BIN)/pytest -q --nbval --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
 QUICK := $(addprefix tests/,$(addprefix astraea/,core plots cluster/test_schedules.py traces/test_readers.py) \
     papers/gavel/test_policies.py papers/test_statements.py)
 
