@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from places import ROOT
+from processes import run
 
 from astraea.core.errors import InputError
 from papers.workers import VARIABLES, compute_as_asked
@@ -41,8 +41,7 @@ def test_what_cannot_be_is_refused(given: dict[str, str], words: str) -> None:
 
 
 def environment(**given: str) -> dict[str, str]:
-    plain = {name: value for name, value in os.environ.items() if name not in VARIABLES}
-    return {**plain, "IPYTHONDIR": str(ROOT / "notebooks" / ".ipython"), **given}
+    return {**os.environ, **dict.fromkeys(VARIABLES, ""), "IPYTHONDIR": str(ROOT / "notebooks" / ".ipython"), **given}
 
 
 def test_a_kernel_of_make_computes_in_as_many_processes_as_asked() -> None:
@@ -54,5 +53,5 @@ def test_a_kernel_of_make_computes_in_as_many_processes_as_asked() -> None:
 
 def test_a_kernel_that_cannot_compute_as_asked_ends(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ipykernel_launcher", "-f", str(tmp_path / "kernel.json")]
-    ended = subprocess.run(command, env=environment(BACKEND="dask"), capture_output=True, text=True, timeout=60)
+    ended = run(*command, env=environment(BACKEND="dask"), check=False)
     assert ended.returncode and "--backend dask needs the address of a scheduler" in ended.stderr
