@@ -17,11 +17,10 @@ import numpy as np
 from papers.gavel.generators import continuous, static
 from papers.gavel.policies import get_policy
 from papers.gavel.problem import Problem
-from papers.gavel.simulate import simulate
+from papers.gavel.simulate import AS_RELEASED, simulate
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import read_workload
 from verification import gavel_runs
-from verification.gavel_rounds import RELEASED_ROUNDS
 
 PLAIN = ("las-het", "makespan-het", "ftf-het", "fifo-het", "las-het-water-filling", "hierarchical-het")
 BY_CLASS = ("las-het", "hierarchical-het")
@@ -121,7 +120,7 @@ def released_lines(until: int, runs: int) -> list[str]:
         workers, end = [int(n) for n in run.cluster.split(":")], min(until, int(run.jobs.split("-")[1]) + 1)
         policy, limit = gavel_runs.POLICIES[run.policy], RELEASED[run.policy] / 3
         inputs = (work, throughputs, workers, policy)
-        taken = seconds(lambda i=inputs, u=end: simulate(*i, mechanism=RELEASED_ROUNDS, until=u), runs)
+        taken = seconds(lambda i=inputs, u=end: simulate(*i, AS_RELEASED, until=u), runs)
         lines.append(f"| simulation of single as released | {run.policy} | {taken:.1f} | {limit:.1f} |")
     return lines
 

@@ -29,7 +29,8 @@ class Fluid:
         if len(s.log.job) < len(jobs.arrival):
             return LOG_FULL
         self.follow(s)
-        solve_at = float(clock["solved_at"]) + rules.solve_interval
+        solve_at = float(clock["solved_at"])
+        solve_at += rules.solve_interval if solve_at > 0 else 0.0  # as in `rounds`
         while clock["ended"] < rules.target:
             self.admit(s)
             now, active = float(clock["now"]), s.queue[: clock["active"]]
@@ -56,7 +57,7 @@ class Fluid:
         return DONE
 
     def admit(self, s: State) -> None:
-        """Do the same as `state.admit`, in Python, which is faster than handing the state to compiled code."""
+        """Do the same as `rounds.admit`, in Python, which is faster than handing the state to compiled code."""
         clock, arrival = self.clock, s.jobs.arrival
         while clock["arrived"] < len(arrival) and arrival[clock["arrived"]] <= clock["now"]:
             s.queue[clock["active"]] = clock["arrived"]
@@ -65,7 +66,7 @@ class Fluid:
             clock["changed"] = True
 
     def dismiss(self, s: State, over: IntArray, target: int) -> None:
-        """End these jobs now, all at once, as in `state.dismiss`."""
+        """End these jobs now, all at once."""
         clock, jobs = self.clock, s.jobs
         jobs.left[over], jobs.end[over], self.rate[over] = 0.0, clock["now"], 0.0
         active = s.queue[: clock["active"]]
@@ -95,4 +96,3 @@ class Fluid:
         log.job[rows], log.start[rows], log.end[rows], log.steps[rows] = ran, start, stop, (self.steps - jobs.left)[ran]
         log.part[rows] = jobs.held[ran].sum(axis=1) / (jobs.scale[ran] * np.maximum(stop - start, 1e-12))
         s.logged = len(ran)
-

@@ -135,8 +135,8 @@ class Allocator:
 
     ``make()`` gives a function `allocate(problem) -> Allocation` for one simulation: what a policy remembers from one
     moment to the next lives in that function's closure or object, never in the module. To a policy that does not know
-    speeds, `throughput` is the same on all types where a job can run, and GPUs that it leaves over are given away in
-    turn, not to the fastest.
+    speeds, `throughput` is the same on all types where a job can run; where types are filled one after the other, this
+    is then in random order.
     """
 
     name: str

@@ -3,13 +3,13 @@
 At the start of a round, jobs and pairs are taken in the order of their priorities, X over the time received since X was
 computed, while their gangs fit (Algorithm 1). All hold their GPUs to the end of the round, or until they have ended.
 A round is over when the last of its jobs has done the whole steps that fit in `round_length`. Every GPU of a type is as
-good as another one, so a job that has the same type again has the same GPUs again. A job that ran before, but not there
-in the last round, first loses `overhead`.
+good as another one, so a job that has the same type again, beside the same job or none, has the same GPUs again. A job
+that ran before, but not there in the last round, first loses `overhead`.
 
 `Rules` has what the paper and the program of its authors do differently. The program fills one type after the other
 (`by_type`), so a job may be taken for a type on which it has less priority than on a later one, and gives what is left
-to jobs whose X is 0 there (`leftovers`), those that are owed most first. Neither gives GPUs again inside a round
-(`refill`).
+to jobs whose X is 0 there (`leftovers`), those that are owed most first. Neither gives GPUs of jobs that end inside a
+round to others (`refill`). Jobs that arrive wait for the next round, and until the program has been solved with them.
 
 n jobs, J types of GPUs, P pairs, C combinations of a job or pair and a type. Times are in s on the workload's clock,
 speeds in steps/s. Index -1 means none.
@@ -39,7 +39,7 @@ CLOCK: Final = np.dtype(
     [
         ("now", float),
         ("began", float),  # start of the round
-        ("solved_at", float),
+        ("solved_at", float),  # 0: never, or at once; then no `solve_interval` must pass, as in the authors' program
         ("active", int),  # jobs that have arrived and not ended
         ("arrived", int),
         ("ended", int),  # of the first `Rules.target`
@@ -252,28 +252,26 @@ def run(state: State, rules: Rules) -> int:
 
 
 @inlined
-def admit(s: State) -> bool:
-    """Let in the jobs that have arrived by now; return True if there was one."""
-    came = False
+def admit(s: State) -> None:
+    """Let in the jobs that have arrived by now."""
     while s.arrived < s.jobs.arrival.shape[0] and s.jobs.arrival[s.arrived] <= s.now:
         s.queue[s.active] = s.arrived
         s.active += 1
         s.arrived += 1
-        s.changed = came = True
-    return came
+        s.changed = True
 
 
 @inlined
 def begin_round(s: State, rules: Rules) -> None:
     """Choose what runs, and take their GPUs from those that lost them."""
     s.began = s.now
+    s.turn += 1
     choose(s, rules)
     for i in range(s.active):
         j = s.queue[i]
         if s.jobs.row[j] >= 0 and s.jobs.at[j] < 0:
             s.jobs.preemptions[j] += 1
             close(s, j)
-    s.turn += 1
 
 
 @compiled
@@ -283,7 +281,7 @@ def choose(s: State, rules: Rules) -> None:
     for i in range(s.active):
         j = s.queue[i]
         k, mate = s.jobs.at[j], s.jobs.mate[j]
-        if k >= 0 and (mate < j or s.jobs.at[mate] < 0):  # a pair counts once
+        if k >= 0 and (mate < j or s.jobs.at[mate] < 0):  # a pair counts once, by its second job unless that has ended
             free[k] -= s.jobs.scale[j]
     if free.sum() == 0:
         return
@@ -293,7 +291,7 @@ def choose(s: State, rules: Rules) -> None:
         received = s.jobs.received[a, k] if pair < 0 else s.pairs.received[pair, k]
         priority[c] = s.combinations.share[c] / max(received, 1e-9)
     ranked = np.argsort(-priority, kind="mergesort")
-    types = s.orders[s.turn % s.orders.shape[0]]
+    types = s.orders[(s.turn - 1) % s.orders.shape[0]]
     for k in range(types.shape[0] if rules.by_type else 1):
         left = free[types[k]] if rules.by_type else free.sum()
         for c in ranked:
@@ -368,7 +366,7 @@ def close(s: State, j: int) -> None:
 
 @inlined
 def to_next_event(s: State, rules: Rules) -> None:
-    """Go to the end of the round or, where GPUs are given again inside it, to the next end or arrival."""
+    """Go to the end of the round or, where GPUs are given again inside it, to the next end of a job."""
     over, event = s.began, np.inf
     for i in range(s.active):
         j = s.queue[i]
@@ -376,12 +374,9 @@ def to_next_event(s: State, rules: Rules) -> None:
             over = max(over, s.jobs.finish[j])
             if s.jobs.steps[j] >= s.jobs.left[j]:
                 event = min(event, s.jobs.finish[j])
-    if s.arrived < s.jobs.arrival.shape[0]:
-        event = min(event, s.jobs.arrival[s.arrived])
     if rules.refill and event < over:
         s.now = event
         give_back(s, rules, event)
-        admit(s)
         choose(s, rules)
     else:
         s.now = over

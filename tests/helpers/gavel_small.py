@@ -13,16 +13,16 @@ from papers.gavel.workload import Workload
 
 
 def throughputs(
-    speed: dict[str, tuple[float, ...]], types: tuple[str, ...] = ("fast", "slow"), apart: float = 1.0,
+    speed: dict[str, tuple[float, ...]], types: tuple[str, ...] = ("fast", "slow"),
     shared: dict[tuple[str, str], float] | None = None,
 ) -> Throughputs:  # fmt: skip
-    """Throughputs by job type, in proportion to the gang; `apart` and `shared` are factors on them."""
+    """Throughputs by job type, in proportion to the gang, `shared` being the part that two keep."""
     kinds = [(kind, size) for kind in speed for size in (1, 2, 3, 4, 8)]
     alone = np.array([np.array(speed[kind]) * size for kind, size in kinds])
     pairs = shared or {}
     factor = np.array([[pairs.get((a, b), pairs.get((b, a), 0.0)) * (m == n) for b, n in kinds] for a, m in kinds])
     together = np.stack(np.broadcast_arrays(alone[:, None], alone[None, :]), axis=2) * factor[:, :, None, None]
-    solo, measured = np.stack([alone, apart * alone]), np.ones((2, len(kinds), len(kinds)), np.bool_)
+    solo, measured = np.stack([alone, alone]), np.ones((2, len(kinds), len(kinds)), np.bool_)
     return Throughputs("small", tuple(kinds), solo, np.stack([together, together]), measured, types)
 
 

@@ -15,7 +15,6 @@ from papers.gavel.throughputs.table import Throughputs
 from verification.gavel_generator import released_continuous
 from verification.gavel_published import shown_published, verify_published
 from verification.gavel_runs import CLOSE, COLUMNS, read_summary, shown_gavel, verify_gavel
-from verification.interior_point import middle
 
 COMPACT = Throughputs.compact()
 HEAD = ",".join(COLUMNS)
@@ -63,24 +62,6 @@ def test_bad_summaries_get_a_sentence(tmp_path: Path, text: str, sentence: str) 
     (tmp_path / "gavel" / "summary.csv").write_text(text)
     with pytest.raises(InputError, match=sentence):
         read_summary(tmp_path)
-
-
-def test_the_middle_is_where_the_product_of_the_slacks_is_largest() -> None:
-    speed = np.array([[4.0, 1.0], [2.0, 2.0], [1.0, 3.0]])
-    scale, workers = np.array([1, 1, 1]), np.array([1, 1])
-    start = np.full((3, 2), 0.2)
-    need = np.array([0.8, 0.7, 0.5])
-    x = middle(speed, need, scale, workers, start)
-
-    def logs(y: np.ndarray) -> float:
-        above = (speed * y).sum(axis=1) - need * (1 - 1e-4)
-        slack = np.concatenate([y.ravel(), 1 - y.sum(axis=1), workers - y.sum(axis=0), above / speed.max(axis=1)])
-        return float(np.log(slack).sum()) if (slack > 0).all() else -np.inf
-
-    best = logs(x)
-    assert np.isfinite(best)
-    rng = np.random.default_rng(0)
-    assert all(logs(x + rng.normal(0, s, x.shape)) < best for s in (0.1, 0.01, 0.001) for _ in range(200))
 
 
 def test_jobs_are_those_of_the_authors_and_gangs_and_rates_leave_the_rest_as_it_was() -> None:

@@ -1,22 +1,17 @@
-"""The comparison with a real cluster: what is read of its runs, what a restart costs, and the committed tables."""
+"""The comparison with a real cluster: what is read of its runs, and the committed tables."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from gavel_small import throughputs, workload
 from places import ROOT
 
 from astraea.core.errors import InputError
-from papers.gavel.policies import get_policy
-from papers.gavel.simulate import simulate
 from verification.gavel_hardware import NAMES, RUN, STEPS, crowding, read_reference, verify_hardware
-from verification.gavel_rounds import RELEASED_ROUNDS
 
 STARTS, GANGS, ALONE = (0, 0, 100, 300), (16, 32, 1, 1), (500.0, 900.0, 50.0, 400.0)
 TYPES = ("v100", "p100", "k80", "v100_unconsolidated")
@@ -72,16 +67,6 @@ def test_tables_of_a_small_reference(folder: Path) -> None:
     assert here["their_simulator"].tolist() == list(THEIRS)
     assert list(dict.fromkeys(steps["step"])) == ["as here", "solved at every change", *STEPS]
     assert steps.loc[steps["step"] == "solved at every change", "average_jct"].isna().all()
-
-
-def test_a_job_that_did_not_run_in_the_round_before_loses_a_part_of_a_whole_round() -> None:
-    jobs, speeds = workload([("a", 1, 260, 0)]), throughputs({"a": (1.0,)}, ("fast",))
-    rounds: dict[str, Any] = {"mechanism": RELEASED_ROUNDS, "round_length": 120.0}
-    ends = [
-        simulate(jobs, speeds, (1,), get_policy("las"), preemption_overhead=overhead, **rounds).makespan
-        for overhead in (0.0, 20.0)
-    ]
-    assert ends == [260.0, 280.0]
 
 
 @pytest.mark.exhaustive

@@ -44,22 +44,27 @@ def center(
     -------
     array of float, shape (C, J)
     """
-    runs = scale[:, None] <= workers
+    there = np.flatnonzero(workers)  # a type without a GPU has no slack
+    runs = scale[:, None] <= workers[there]
     fastest = speed.max(axis=1, keepdims=True)
     floor = need / fastest[:, 0] * (1 - RELAXED)
-    even = equal_split(scale, workers, jobs.sum()) * runs
-    x = np.where(runs, (1 - RELAXED / 2) * start + RELAXED / 8 * even, 0.0)
+    even = equal_split(scale, workers[there], jobs.sum()) * runs
+    x = np.where(runs, (1 - RELAXED / 2) * start[:, there] + RELAXED / 8 * even, 0.0)
     gangs = scale[:, None] * runs.astype(np.float64)
-    if not climb(x, gangs, speed * runs / fastest, floor, jobs, workers.astype(np.float64)):
-        raise PolicyError(f"{STEPS} Newton steps did not find the center of the allocations of {len(need)} classes")
-    return x
+    if not climb(x, gangs, speed[:, there] * runs / fastest, floor, jobs, workers[there].astype(np.float64)):
+        raise PolicyError(
+            f"Newton's method did not find the center of the allocations of {len(need)} classes in {STEPS} steps"
+        )
+    everywhere = np.zeros(start.shape)
+    everywhere[:, there] = x
+    return everywhere
 
 
 @compiled
 def climb(
     x: FloatArray, gangs: FloatArray, speed: FloatArray, floor: FloatArray, jobs: FloatArray, workers: FloatArray
 ) -> bool:
-    """Move x, an allocation with no slack 0, to the center; says whether it arrived.
+    """Move x, an allocation whose slacks are above 0, to the center; says whether it arrived.
 
     Parameters
     ----------
@@ -74,6 +79,8 @@ def climb(
         rest, above, free = 1.0 - x.sum(axis=1), (speed * x).sum(axis=1) - floor, workers.copy()
         for m in range(n):
             free -= jobs[m] * gangs[m] * x[m]
+        if not (rest.min() > 0 and above.min() > 0 and free.min() > 0):
+            return False
         find_step(x, gangs, speed, jobs, rest, free, above, gradient, step)
         decrement = -(gradient * step).sum()
         if decrement < 1e-8:

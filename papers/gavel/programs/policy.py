@@ -9,6 +9,7 @@ worth most on one of them, as in a fractional knapsack.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -35,7 +36,7 @@ class Pool(Program):
         """Return the level c at which a type or a job is full: time is (c need + floor) / throughput."""
         held = np.zeros(need.size) if floor is None else floor / self.fastest
         rise, gpus = need / self.fastest, self._gpus
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):  # also 0 of 0 GPUs
             by_type = np.where((used := dot(rise, gpus)) > 0, (self.problem.workers - dot(held, gpus)) / used, np.inf)
             by_job = np.where(rise > 0, (1 - held) / rise, np.inf)
         k, m = int(by_type.argmin()), int(by_job.argmin())
@@ -74,24 +75,13 @@ class Central(Program):
 
     def choose(self, least: Optimum, floor: FloatArray, objective: float) -> Allocation:
         """Return the center of the allocations with throughput(m, X) >= floor_m, (C,)."""
-        return self.centered(self.speed, floor, self.time(least.x), objective)
-
-    def centered(self, speed: FloatArray, floor: FloatArray, start: FloatArray, objective: float) -> Allocation:
-        """Return the center from `start`, an allocation that reaches the floor, both (C, J)."""
-        p = self.problem
-        x = center(speed, floor, p.scale_factor, self.jobs, p.workers, start)
-        return self.whole.unshared(x.take(self.classes.of, axis=0))
+        p, start = self.problem, self.time(least.x)
+        x = center(self.speed, floor, p.scale_factor, self.jobs, p.workers, start)
+        return replace(self.whole.unshared(x.take(self.classes.of, axis=0)), objective=objective)
 
 
 class CentralPool(Pool, Central):
-    """A `Pool` that takes the center of its optima: any split of a job's time over the types is as good."""
-
-    def choose(self, least: Optimum, floor: FloatArray, objective: float) -> Allocation:
-        """Return the center of the allocations with throughput(m, X) >= floor_m, (C,)."""
-        workers = self.problem.workers
-        everywhere = np.repeat(self.fastest[:, None], len(workers), axis=1)
-        start = (floor / self.fastest)[:, None] * workers / workers.sum()
-        return self.centered(everywhere, floor, start, objective)
+    """A `Pool` that takes the center of its optima: any split of a job's time over its types is as good."""
 
 
 def policy(

@@ -11,15 +11,17 @@ from gavel_moments import SEEDS, later, moment, offered, random_moment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from papers.gavel.policies import get_policy
 from papers.gavel.policies.baselines import ALLOX, GANDIVA, starting
 from papers.gavel.policies.ltgf import LTGF, LTGF_HET, choose_types, fill
 
 BOTH = pytest.mark.parametrize("policy", [LTGF, LTGF_HET], ids=lambda p: p.name)
 
 
-def pairs_of(problem, allocation):
+def pairs_of(problem, allocation, pairs=None):
     """Jobs of the pairs that have time."""
-    return {tuple(problem.job[p].tolist()) for p, x in zip(allocation.pairs, allocation.paired, strict=True) if x.any()}
+    pairs = allocation.pairs if pairs is None else pairs
+    return {tuple(problem.job[p].tolist()) for p, x in zip(pairs, allocation.paired, strict=True) if x.any()}
 
 
 def all_pairs(problem, kept):
@@ -65,6 +67,41 @@ def test_gandiva_tries_no_more_partners_than_gpus_are_missing():
     formed = pairs_of(problem, allocate(problem))
     assert len(formed) == 2
     assert pairs_of(problem, allocate(problem)) == formed  # worth keeping, and all fit now
+
+
+def test_the_released_fifo_gives_the_last_type_by_name_to_more_jobs_than_it_has_gpus():
+    problem = moment(np.ones((6, 3)), [1, 2, 3], types=("v100", "p100", "k80"))
+    np.testing.assert_array_equal(get_policy("fifo-released").make()(problem).alone, [[1, 0, 0]] * 6)
+
+
+def test_the_released_fifo_hands_a_type_to_the_first_in_the_queue():
+    allocate = get_policy("fifo-released").make()
+    problem = moment(np.ones((4, 1)), [2], np.array([1, 1, 2, 1]))
+    for left, runs in (([0, 1, 2], [1, 1, 0]), ([0, 2, 3], [1, 0, 0]), ([2, 3], [1, 0]), ([3], [1])):
+        assert allocate(problem.some(np.array(left))).alone[:, 0].tolist() == runs
+    slow = moment([[0, 1], [1, 1], [1, 1]], [1, 1], types=("v100", "k80"))  # the first cannot run there
+    assert get_policy("fifo-released").make()(slow).alone[:2].tolist() == [[0, 0], [1, 0]]
+
+
+def test_the_released_aware_fifo_takes_the_fastest_free_type_until_a_gang_fits_nowhere():
+    allocate = get_policy("fifo-het-released").make()
+    problem = moment([[2, 1], [3, 1], [0, 0], [2, 2], [1, 1]], [1, 3], np.array([1, 1, 1, 4, 1]))
+    np.testing.assert_array_equal(allocate(problem).alone, [[1, 0], [0, 1], [0, 0], [0, 0], [0, 0]])
+    ties = moment([[1, 1]], [1, 1], types=("v100", "k80"))
+    np.testing.assert_array_equal(allocate(ties).alone, [[0, 1]])
+
+
+@pytest.mark.parametrize(("kept", "stays"), [([0.5, 0.5], True), ([0.24, 0.24], False), ([0.9, 0.0], False)])
+def test_released_packing_keeps_pairs_whose_throughputs_reach_1_in_all(kept, stays):
+    problem = all_pairs(moment(np.ones((6, 2)), [1, 1]), kept)
+    allocate = get_policy("gandiva-released").make()
+    first = pairs_of(problem, allocate(problem), problem.pairs)
+    assert len(first) == 3
+    again = allocate(problem)
+    assert (pairs_of(problem, again, problem.pairs) == first) == stays
+    np.testing.assert_allclose(again.paired[again.paired > 0], 1 / 3)
+    two = problem.some(np.array([0, 1]))  # for whom there is room
+    np.testing.assert_allclose(get_policy("gandiva-released").make()(two).alone, 1 / 2)
 
 
 def best_starts(time, free):

@@ -12,15 +12,16 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from astraea.core.errors import PolicyError
+from papers.gavel.moment import effective
 from papers.gavel.policies import POLICIES, fifo, finish_time_fairness, las, makespan
 from papers.gavel.policies.baselines import ISOLATED
 from papers.gavel.policies.cost import promised
 from papers.gavel.policies.hierarchical import job_weights
 from papers.gavel.problem import equal_split
+from papers.gavel.programs import center
 from papers.gavel.programs.classes import Classes
 from papers.gavel.programs.policy import Pool
 from papers.gavel.programs.program import Program
-from papers.gavel.study.policies import effective, told_apart
 
 # the same examples every time: where jobs trade GPUs in a chain, a tolerance of one is multiplied for another
 SAME = settings(FEW, derandomize=True)
@@ -182,6 +183,12 @@ def test_two_jobs_that_cannot_both_be_in_time():
     np.testing.assert_allclose(answer("min-cost-slo", problem).alone[:, 0], [5 / 6, 1 / 6, 0], atol=1e-6)
 
 
+def told_apart(problem):
+    """The problem with each job as a kind of its own."""
+    together = problem.together[np.ix_(problem.kind, problem.kind)] if len(problem.together) else problem.together
+    return replace(problem, kind=np.arange(len(problem.job)), together=together)
+
+
 @FEW
 @given(SEEDS, st.sampled_from(["las-het", "las-het-ss", "las-het-water-filling", "hierarchical-het", "max-throughput",
                                "min-cost"]), st.booleans())  # fmt: skip
@@ -222,6 +229,54 @@ def test_a_pool_of_gpus_needs_no_solver(seed, everywhere, allocate):
         assert turn @ time[0] == pytest.approx(turn @ time[1], rel=1e-6)
     elif allocate is not fifo.allocate:  # they fill up, for the largest sum
         assert time[0].sum() == pytest.approx(time[1].sum(), rel=1e-6)
+
+
+def logs(problem, x, floor):
+    """Sum of the logarithms of all slacks, -inf outside."""
+    gangs, runs = problem.scale_factor, problem.scale_factor[:, None] <= problem.workers
+    speed = problem.throughput * runs / (problem.throughput * runs).max(axis=1, keepdims=True)
+    above = (speed * x).sum(axis=1) - floor
+    free = (problem.workers - gangs @ x)[problem.workers > 0]
+    slack = np.concatenate([x[runs], 1 - x.sum(axis=1), free, above])
+    return float(np.log(slack).sum()) if (slack > 0).all() and not x[~runs].any() else -np.inf
+
+
+@SAME
+@given(SEEDS)
+def test_the_center_is_where_the_product_of_the_slacks_is_largest(seed):
+    random = np.random.default_rng(seed)
+    problem = random_moment(seed, jobs=9, like=3)
+    problem = replace(problem, workers=np.array([5, 4, seed % 2]))  # on which some gangs do not fit
+    x = answer("las-het", problem, "central").alone
+    unit = las.share_of_one(Program(problem, "plain"))
+    fastest = (problem.throughput * (problem.scale_factor[:, None] <= problem.workers)).max(axis=1)
+    floor = Program(problem, "plain").max_min(problem.weight * unit).reached / fastest * (1 - center.RELAXED)
+    best = logs(problem, x, floor)
+    assert np.isfinite(best)
+    for size in (0.1, 1e-2, 1e-3, 1e-4):
+        for _ in range(50):
+            assert logs(problem, x * (1 + random.normal(0, size, x.shape)), floor) < best + 1e-7
+    np.testing.assert_allclose(answer("las-het", told_apart(problem), "central").alone, x, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["las", "ftf", "makespan"])
+def test_the_center_of_a_pool_reaches_the_optimum_where_a_gang_or_a_job_has_few_types(name):
+    gangs = moment([[1, 1, 1], [2, 2, 2], [3, 1, 1]], [8, 2, 0], [4, 1, 1], steps=[900, 100, 100])
+    for problem in (gangs, moment([[1, 0], [2, 2], [3, 1]], [1, 2])):
+        pool = Program(problem, name, agnostic=True)
+        told = replace(problem, throughput=pool.speed)
+        rate = effective(told, answer(name, problem, "central"))
+        least = answer(name, problem).objective
+        if name == "las":
+            assert np.min(rate / las.share_of_one(pool)) >= least * (1 - 2e-4)
+        else:
+            assert (rho(told, rate) if name == "ftf" else np.max(problem.steps / rate)) <= least * (1 + 2e-4)
+
+
+def test_a_center_that_is_not_found_is_said():
+    one = np.ones((1, 1))
+    with pytest.raises(PolicyError, match="Newton's method did not find the center of the allocations of 1 classes"):
+        center.center(one, np.array([2.0]), np.array([1]), np.ones(1), np.array([1]), one / 2)
 
 
 def test_a_floor_may_need_a_pair_that_was_left_out():

@@ -19,20 +19,21 @@ from papers.gavel.policies import get_policy
 from papers.gavel.policy_calls import Speeds
 from papers.gavel.problem import Problem
 from papers.gavel.record import _merged, pace
-from papers.gavel.rounds.ideal import IDEAL
-from papers.gavel.rounds.mechanism import IN_ROUNDS
-from papers.gavel.simulate import Options, simulate
+from papers.gavel.simulate import AS_RELEASED, Options, simulate
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload
 from papers.step_function import Stepped
-from verification.gavel_rounds import RELEASED_ROUNDS
 
 SPEED = {"a": (4.0, 1.0, 0.5), "b": (2.0, 2.0, 1.0), "c": (3.0, 0.0, 0.0)}
 TYPES = ("v100", "p100", "k80")
 TABLE = throughputs(SPEED, TYPES)
 SHARED = {("a", "b"): 0.8, ("b", "b"): 0.7}
 PAIRED = throughputs({"a": (4.0, 1.0), "b": (2.0, 2.0), "c": (3.0, 0.0)}, ("v100", "k80"), shared=SHARED)
-MECHANISMS = pytest.mark.parametrize("mechanism", [IN_ROUNDS, RELEASED_ROUNDS, IDEAL], ids=lambda m: m.name)
+READINGS = {
+    "paper": Options(), "released": AS_RELEASED, "refill": Options(refill=True, leftovers=True),
+    "ideal": Options(ideal=True),
+}  # fmt: skip
+EVERY = pytest.mark.parametrize("reading", READINGS)
 
 
 def test_the_result_has_the_columns_of_every_result_and_its_own() -> None:
@@ -40,7 +41,7 @@ def test_the_result_has_the_columns_of_every_result_and_its_own() -> None:
     result = simulate(w, TABLE, (1, 2, 0), get_policy("las-het"), preemption_overhead=0.0)
     jobs = result.jobs
     assert set(JOB_COLUMNS) <= set(jobs.columns)
-    assert list(jobs["end_time"]) == [1800, 1860]  # j1: 2 GPUs of p100 at 4 steps/s
+    assert list(jobs["end_time"]) == [1800, 2160]  # j1: 2 GPUs of p100 at 4 steps/s, from the second round on
     assert list(jobs["slo_met"]) == [True, False]
     assert jobs["cost"].to_numpy() == pytest.approx([0.5 * 0.74, 2 * 0.5 * 0.43])
     assert list(jobs["attained_service"]) == [1800, 3600]
@@ -51,7 +52,7 @@ def test_the_result_has_the_columns_of_every_result_and_its_own() -> None:
     assert result.gpus == 3
     assert result.provenance["policy"] == "las-het"
     assert result.provenance["parameters"]["round_length"] == 360
-    assert summary(result)["makespan"] == 1860
+    assert summary(result)["makespan"] == 2160
     assert simulate(w, TABLE, (1, 2, 0), get_policy("fifo-het")).jobs["slo_met"].notna().all()
 
 
@@ -67,7 +68,7 @@ def test_the_mechanism_is_close_to_the_ideal() -> None:
     policy, options = get_policy("las-het"), {"solve_interval": 0.0, "preemption_overhead": 0.0}
     runs = [simulate(w, TABLE, (3, 5, 5), policy, round_length=length, **options) for length in (60.0, 1800.0)]
     rounds = [r.jobs["jct"].mean() for r in runs]
-    ideal = simulate(w, TABLE, (3, 5, 5), policy, mechanism=IDEAL, **options).jobs["jct"].mean()
+    ideal = simulate(w, TABLE, (3, 5, 5), policy, ideal=True, **options).jobs["jct"].mean()
     assert rounds[0] == pytest.approx(ideal, rel=0.06)
     assert abs(rounds[0] - ideal) < abs(rounds[1] - ideal)
 
@@ -75,13 +76,15 @@ def test_the_mechanism_is_close_to_the_ideal() -> None:
 def test_ideal_execution_by_hand() -> None:
     w = workload([("a", 1, 400, 0), ("a", 1, 400, 0)])
     policy = fixed({0: (0.5, 0, 0.5), 1: (0.5, 0, 0.25)})
-    result = simulate(w, TABLE, (1, 0, 1), policy, mechanism=IDEAL, solve_interval=0.0)
+    result = simulate(w, TABLE, (1, 0, 1), policy, ideal=True, solve_interval=0.0)
     # 2.25 steps/s, and 2.125
     assert result.jobs["end_time"].to_numpy() == pytest.approx([400 / 2.25, 400 / 2.125])
     assert result.jobs["attained_service"].to_numpy() == pytest.approx([400 / 2.25, 400 / 2.125 * 0.75])
 
 
-def asked(w: Workload, table: Throughputs, solve_interval: float = 1920.0, **declared: Any) -> list[Problem]:
+def asked(
+    w: Workload, table: Throughputs, solve_interval: float = 1920.0, ideal: bool = False, **declared: Any
+) -> list[Problem]:
     """Calls of a policy that divides all jobs' time evenly."""
     problems: list[Problem] = []
 
@@ -89,16 +92,24 @@ def asked(w: Workload, table: Throughputs, solve_interval: float = 1920.0, **dec
         problems.append(problem)
         return np.full((len(problem.job), 3), 1 / 3)
 
-    simulate(w, table, (2, 2, 2), of(spread, **declared), preemption_overhead=0.0, solve_interval=solve_interval)
+    simulate(w, table, (2, 2, 2), of(spread, **declared), solve_interval=solve_interval, ideal=ideal)
     return problems
 
 
-@pytest.mark.parametrize("interval, expected", [(1920.0, [0.0, 2160.0, 4320.0]), (0.0, [0.0, 360.0, 3240.0])])
-def test_the_program_is_solved_when_jobs_came_or_went_and_time_has_passed(interval, expected) -> None:
-    w = workload([("b", 1, 20_000, 0), ("b", 1, 20_000, 100), ("b", 1, 20_000, 3000)])
-    first = asked(w, TABLE, interval)[:3]
-    assert [problem.elapsed[0] for problem in first] == expected
-    assert [len(problem.job) for problem in first] == [1, 2, 3]
+@pytest.mark.parametrize("ideal", [False, True])
+@pytest.mark.parametrize(
+    "first, interval, expected",
+    [(5, 1920.0, [0, 2160, 4320]), (5, 0.0, [0, 360, 3240]), (0, 1920.0, [0, 360, 3240]), (0, 3000.0, [0, 360, 3600])],
+)
+def test_the_program_is_solved_when_jobs_came_or_went_and_time_has_passed(first, interval, expected, ideal) -> None:
+    """Solved in second 0, it need not have passed."""
+    w = workload([("b", 1, 20_000, first), ("b", 1, 20_000, first + 100), ("b", 1, 20_000, first + 3000)])
+    calls = asked(w, TABLE, interval, ideal)[:3]
+    if ideal:  # and no round must end
+        since = interval if first else 0
+        expected = [0, max(100, since), max(3000, max(100, since) + interval)]
+    assert [problem.elapsed[0] for problem in calls] == expected
+    assert [len(problem.job) for problem in calls] == [1, 2, 3]
 
 
 def test_pairs_are_offered_where_they_pay() -> None:
@@ -113,23 +124,17 @@ def test_a_policy_that_knows_no_speeds_is_told_none() -> None:
     table = throughputs({"a": (1.0, 4.0, 2.0), "c": (0.0, 1.0, 3.0)}, TYPES)
     assert asked(w, table, knows_speeds=False)[0].throughput.tolist() == [[1, 1, 1], [0, 3, 3]]
     assert asked(w, table, knows_speeds=True)[0].throughput.tolist() == [[1, 4, 2], [0, 1, 3]]
-    blind, aware = (
-        simulate(w, table, (1, 1, 1), of(nothing, knows_speeds=knows), preemption_overhead=0.0).jobs["end_time"].iloc[0]
-        for knows in (False, True)
-    )
-    assert blind > aware == 100  # what a policy leaves over: in turn, or to the fastest type
 
 
 def nothing(problem):
     return np.zeros((len(problem.job), 3))
 
 
-def test_no_gpu_idles_unless_the_policy_says_so() -> None:
+def test_leftovers_are_given_away_unless_the_policy_says_no() -> None:
     w = workload([("a", 1, 400, 0), ("a", 1, 400, 0)])
-    first = [simulate(w, TABLE, (2, 0, 0), of(only_first, leaves_idle=idle)) for idle in (False, True)]
-    start = [result.jobs["first_start_time"].tolist() for result in first]
-    assert start[0] == [0, 0]
-    assert start[1][1] >= first[1].jobs["end_time"].iloc[0]
+    for declared, leftovers, start in ((False, True, 0), (True, True, 100), (False, False, 100)):
+        jobs = simulate(w, TABLE, (2, 0, 0), of(only_first, leaves_idle=declared), leftovers=leftovers).jobs
+        assert jobs["first_start_time"].tolist() == [0, start]
 
 
 def only_first(problem):
@@ -174,7 +179,7 @@ def test_raw_gpu_time_hides_on_which_type_a_job_ran(gang, share, hours, ratio):
 def test_a_part_of_every_type_is_worth_the_same_in_both_units():
     w = workload([("a", 1, 9_000, 0), ("b", 1, 9_000, 0), ("c", 1, 9_000, 0)])
     policy = fixed(dict.fromkeys(range(3), (0.2, 0.6)))
-    jobs = simulate(w, PAIRED, (2, 6), policy, mechanism=IDEAL, solve_interval=0.0).jobs
+    jobs = simulate(w, PAIRED, (2, 6), policy, ideal=True, solve_interval=0.0).jobs
     assert jobs["effective_service"].to_numpy() == pytest.approx(jobs["attained_service"].to_numpy())
     assert jobs["rho_effective"].to_numpy() == pytest.approx(jobs["rho_job"].to_numpy())
 
@@ -182,20 +187,16 @@ def test_a_part_of_every_type_is_worth_the_same_in_both_units():
 @pytest.mark.parametrize(
     "policy", ["las", "las-het-ss", "hierarchical-het", "min-cost", "isolated", "gandiva", "ltgf-het", "sjf-het"]
 )
-@MECHANISMS
-def test_every_step_is_counted_once(policy, mechanism):
+@EVERY
+def test_every_step_is_counted_once(policy, reading):
     workers = (2, 3)
     w = crowd(gangs=(1, 1, 2), entity=np.arange(40) % 2, entity_weight=np.array([1.0, 3.0]))
-    result = simulate(w, PAIRED, workers, get_policy(policy), mechanism=mechanism)
-    speed = pace(w, Speeds(w, PAIRED, np.array(workers), 1).alone, np.array(workers))
+    result = simulate(w, PAIRED, workers, policy, READINGS[reading])
+    speed = pace(w, Speeds(w, PAIRED, np.array(workers)).alone, np.array(workers))
     jobs, line = result.jobs, result.timeline
-    done = jobs["effective_service"].to_numpy() * speed
-    if mechanism is RELEASED_ROUNDS:  # it drops a rest of fewer steps than the gang has GPUs
-        assert (done > w.total_steps - 2).all()
-    else:
-        assert done == pytest.approx(w.total_steps)
+    assert jobs["effective_service"].to_numpy() * speed == pytest.approx(w.total_steps)
     # of a fluid, GPUs are taken as held evenly from a job's first to its last second
-    assert mechanism is IDEAL or (line.groupby("time")["held"].sum() <= 5).all()
+    assert reading == "ideal" or (line.groupby("time")["held"].sum() <= 5).all()
     assert (line["waiting"] >= -1e-9).all()
     for tenant, own in line.groupby("tenant"):
         total, last = jobs[jobs["tenant"] == tenant].sum(numeric_only=True), own.iloc[-1]
@@ -244,7 +245,7 @@ def test_three_sums_in_one_go_are_those_of_three(seed: int) -> None:
         ({"round_length": 0}, "round_length must be a time above 0 and up to 1e9 s, got 0"),
         ({"solve_interval": -1}, "solve_interval must be a time from 0 and up to 1e9 s, got -1"),
         ({"round_length": 5}, "preemption_overhead must be below round_length (5 s), otherwise a preempted job"),
-        ({"server_gpus": 0}, "server_gpus must be a whole number of at least 1, got 0"),
+        ({"optimum": "best"}, "optimum must be one of largest-sum, central, got 'best'"),
         ({"until": 0}, "until must be a whole number of at least 1, got 0"),
     ],
 )
@@ -285,8 +286,8 @@ def test_bad_answers_get_a_sentence(function, sentence: str) -> None:
     assert str(error.value) == sentence
 
 
-@MECHANISMS
-def test_a_policy_that_leaves_the_cluster_idle_is_named(mechanism) -> None:
+@EVERY
+def test_a_policy_that_leaves_the_cluster_idle_is_named(reading) -> None:
     w = workload([("a", 1, 100, 5), ("a", 1, 100, 6)])
     with pytest.raises(PolicyError, match="leaves job 'j0' and 1 more waiting in an idle cluster for ever"):
-        simulate(w, TABLE, (1, 1, 1), of(nothing, leaves_idle=True), mechanism=mechanism)
+        simulate(w, TABLE, (1, 1, 1), of(nothing, leaves_idle=True), READINGS[reading])
