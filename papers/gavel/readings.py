@@ -21,10 +21,12 @@ RELEASED: Final = {"fifo": "fifo-released", "fifo-het": "fifo-het-released", "ga
 """Policies that the program has in another form than the paper."""
 
 _SUM: Final = replace(AS_RELEASED, optimum="largest-sum")
-_RANKED: Final = replace(_SUM, by_type=False)
+_WHOLE: Final = replace(_SUM, lost_rounds=False)
+_RANKED: Final = replace(_WHOLE, by_type=False)
 LADDER: Final = {
     PROGRAM: AS_RELEASED,
     "optimum with the largest sum": _SUM,
+    "no round is lost": _WHOLE,
     "jobs by priority on all types at once": _RANKED,
     "leftovers stay idle": replace(_RANKED, leftovers=False),
     "5 s to restart: from the papers": Options(),

@@ -32,6 +32,9 @@ DONE, SOLVE, LOG_FULL, STUCK = range(4)
 INITIAL: Final = 0.5
 """Rounds that count as received by each job on each type when X is computed, so that no time is 0."""
 
+ATTEMPTS: Final = 5
+"""Rounds in a row that a job may lose; after them it is given up."""
+
 ORDERS: Final = 4096
 """Orders of types that are drawn, for as many rounds; then they begin anew."""
 
@@ -78,6 +81,7 @@ class Jobs(NamedTuple):
     leases: IntArray
     preemptions: IntArray
     overhead: FloatArray
+    lost: IntArray  # rounds in a row that were lost
 
 
 class Pairs(NamedTuple):
@@ -135,6 +139,7 @@ class Rules(NamedTuple):
     target: int  # the run ends when the first so many jobs have ended
     by_type: bool
     leftovers: bool
+    lost_rounds: bool
     refill: bool
 
 
@@ -154,6 +159,7 @@ def new_state(
         arrival.copy(), scale.copy(), steps.copy(), alone, zeros(n, types), np.zeros(n, np.bool_), zeros(n, types),
         zeros(n, types), none(), none(), none(), none(), zeros(n), zeros(n), zeros(n), none(), np.full(n, np.nan),
         np.full(n, np.inf), zeros(n, types), np.zeros(n, np.int64), np.zeros(n, np.int64), zeros(n),
+        np.zeros(n, np.int64),
     )  # fmt: skip
     clock = np.zeros(1, CLOCK)
     clock["now"] = arrival[0]
@@ -372,7 +378,7 @@ def to_next_event(s: State, rules: Rules) -> None:
         j = s.queue[i]
         if s.jobs.at[j] >= 0:
             over = max(over, s.jobs.finish[j])
-            if s.jobs.steps[j] >= s.jobs.left[j]:
+            if completes(s, rules, j):
                 event = min(event, s.jobs.finish[j])
     if rules.refill and event < over:
         s.now = event
@@ -390,10 +396,10 @@ def give_back(s: State, rules: Rules, until: float) -> None:
     kept = 0
     for i in range(s.active):
         j = s.queue[i]
-        k, mate, ends = s.jobs.at[j], s.jobs.mate[j], s.jobs.steps[j] >= s.jobs.left[j]
+        k, mate, ends = s.jobs.at[j], s.jobs.mate[j], completes(s, rules, j)
         if k >= 0 and (until == np.inf or (ends and s.jobs.finish[j] <= until)):
             last = s.jobs.finish[j] if ends else max(s.jobs.finish[j], s.now)
-            settle(s, j, mate, k, last)
+            settle(s, rules, j, mate, k, last)
             if ends:
                 s.jobs.left[j], s.jobs.end[j], s.jobs.share[j] = 0.0, last, 0.0
                 s.changed = True
@@ -407,16 +413,31 @@ def give_back(s: State, rules: Rules, until: float) -> None:
 
 
 @inlined
-def settle(s: State, j: int, mate: int, k: int, last: float) -> None:
+def loses(s: State, rules: Rules, j: int) -> bool:
+    """Return True if the steps of job `j` in this round do not count."""
+    return rules.lost_rounds and s.jobs.steps[j] < s.jobs.scale[j]
+
+
+@inlined
+def completes(s: State, rules: Rules, j: int) -> bool:
+    """Return True if job `j` ends with its steps of this round, or is given up."""
+    return s.jobs.steps[j] >= s.jobs.left[j] and (not loses(s, rules, j) or s.jobs.lost[j] + 1 == ATTEMPTS)
+
+
+@inlined
+def settle(s: State, rules: Rules, j: int, mate: int, k: int, last: float) -> None:
     """Account for what job `j` held and did in this round: time received, GPU-time, steps."""
     lasted, worked = last - s.jobs.start[j], s.jobs.finish[j] - s.jobs.start[j]
+    s.jobs.held[j, k] += lasted * s.jobs.scale[j] * (1.0 if mate < 0 else 0.5)
+    s.jobs.lost[j] = s.jobs.lost[j] + 1 if loses(s, rules, j) else 0
+    if s.jobs.lost[j] > 0:
+        s.changed, s.jobs.steps[j], worked = True, 0.0, 0.0
     if mate < 0:
         s.jobs.received[j, k] += worked
     elif j < mate:
         for p in range(s.pairs.members.shape[0]):
             if s.pairs.members[p, 0] == j and s.pairs.members[p, 1] == mate:
                 s.pairs.received[p, k] += worked
-    s.jobs.held[j, k] += lasted * s.jobs.scale[j] * (1.0 if mate < 0 else 0.5)
     s.jobs.left[j] -= s.jobs.steps[j]
     s.log.steps[s.jobs.row[j]] += s.jobs.steps[j]
     s.jobs.finish[j] = last
