@@ -421,7 +421,7 @@ def loses(s: State, rules: Rules, j: int) -> bool:
 @inlined
 def completes(s: State, rules: Rules, j: int) -> bool:
     """Return True if job `j` ends with its steps of this round, or is given up."""
-    return s.jobs.steps[j] >= s.jobs.left[j] and (not loses(s, rules, j) or s.jobs.lost[j] + 1 == ATTEMPTS)
+    return s.jobs.lost[j] + 1 == ATTEMPTS if loses(s, rules, j) else s.jobs.steps[j] >= s.jobs.left[j]
 
 
 @inlined

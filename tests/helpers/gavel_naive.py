@@ -105,8 +105,7 @@ class Rounds:
             finish = {j: h[1][j] for j, h in self.held.items()}
             over = max(at for at, _ in finish.values())
             lost = {j for j, (_, steps) in finish.items() if self.o.lost_rounds and steps < self.gang[j]}
-            last = {j for j in finish if j not in lost or self.lost[j] == 4}
-            done = {j for j in last if finish[j][1] >= self.left[j]}
+            done = {j for j in finish if (self.lost[j] == 4 if j in lost else finish[j][1] >= self.left[j])}
             ends = [finish[j][0] for j in done]
             refills = self.o.refill and min(ends, default=over) < over
             self.now = min(ends) if refills else over
@@ -120,6 +119,7 @@ class Rounds:
                 self.left[j] -= 0 if j in lost else steps
                 self.news = self.news or j in lost
                 if j in done:
+                    self.left[j] = 0
                     self.end[j] = at
                     self.was.pop(j)
             if refills:
