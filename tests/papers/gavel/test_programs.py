@@ -20,6 +20,7 @@ from papers.gavel.policies.hierarchical import job_weights
 from papers.gavel.problem import equal_split
 from papers.gavel.programs import center
 from papers.gavel.programs.classes import Classes
+from papers.gavel.programs.columns import paying_pairs
 from papers.gavel.programs.policy import Pool
 from papers.gavel.programs.program import Program
 
@@ -286,6 +287,23 @@ def test_a_floor_may_need_a_pair_that_was_left_out():
     np.testing.assert_allclose(program.reached(program.maximize(program.total(np.ones(2)), np.full(2, 0.75))), 0.8)
     with pytest.raises(PolicyError, match="infeasible"):
         program.maximize(program.total(np.ones(2)), np.full(2, 0.85))
+
+
+@FEW
+@given(SEEDS)
+def test_pairs_pay_whose_columns_are_worth_less_than_their_objective(seed):
+    problem, random = random_moment(seed, jobs=12, shared=True, like=4), np.random.default_rng(seed)
+    program = Program(problem, "plain", classes=Classes.alike(problem, ("weight",), agnostic=False))
+    pairs, every = program.pairs, np.arange(len(program.pairs.first))
+    rows = program._shared(every).sparse()
+    price, objective = random.uniform(0, 1, rows.shape[0]), random.uniform(0, 3, len(every))
+    left, chosen = objective - rows.T @ price, every[::3]
+    pay, gains = paying_pairs(
+        objective, price, 0.5, chosen, *pairs[:3], len(problem.workers), pairs.mine, pairs.theirs, program.jobs,
+        program.problem.scale_factor, program.fastest,
+    )  # fmt: skip
+    np.testing.assert_array_equal(pay, np.setdiff1d(np.flatnonzero(left > 0.5), chosen))
+    np.testing.assert_allclose(gains, left[pay])
 
 
 def shares_by_filling(problem, unit, weigh):
