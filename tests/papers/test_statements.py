@@ -207,6 +207,16 @@ def theta(*revenue: float) -> Tables:
                                                                las_het=(3, 2.5, 6))}, HOLDS),  # at its best load
         ("gavel.f9.jct", {"gavel09_continuous-multiple": loads("average_jct", (2.4,), las=(3,), las_het=(2,))}, PARTLY),
         ("gavel.f9.jct", {"gavel09_continuous-multiple": loads("average_jct", (2.4,), las=(3,), las_het=(4,))}, FAILS),
+        ("gavel.f8.allox", {"gavel08_continuous-single": loads("average_jct", (4.4, 5.2, 6.0), las_het=(2.05, 9, 3),
+                                                               allox=(2, 1, 4))}, HOLDS),  # near it at 4.4, below at 6
+        ("gavel.f8.allox", {"gavel08_continuous-single": loads("average_jct", (4.4, 5.2, 6.0), las_het=(2, 2, 3),
+                                                               allox=(2, 2, 2))}, FAILS),
+        ("gavel.f8.allox", {"gavel08_continuous-single": loads("average_jct", (5.2, 6.0), las_het=(2, 3),
+                                                               allox=(2, 4))}, UNTESTED),
+        ("gavel.f8.tail", {"gavel08_continuous-single": loads("jct_99", (5.2, 6.0), las_het=(3, 1), allox=(1, 2))},
+         HOLDS),
+        ("gavel.f8.tail", {"gavel08_continuous-single": loads("jct_99", (5.2, 6.0), las_het=(1, 2), allox=(3, 1))},
+         FAILS),
         ("gavel.f20.high", {"gavel20_continuous-multiple": loads("high_jct", (2.4, 2.8), las=(3, 9), las_het=(2, 1))},
          HOLDS),  # at high load
         ("gavel.f20.high", {"gavel20_continuous-multiple": loads("high_jct", (2.8,), las=(3,), las_het=(2,))},
@@ -252,6 +262,17 @@ def test_a_statement_is_judged_in_each_reading_that_has_its_schedulers(tmp_path:
     assert [*found["reading"]] == ["from the papers", "the authors' program", "from the papers"]  # no AlloX in one
     assert [*found["verdict"][1:]] == [OF_THOSE, HOLDS]
     assert "3 of 7 tested" in found["measured"].iloc[1] and "over" not in found["interval"].iloc[2]
+
+
+def test_the_two_readings_of_gavel_are_judged_apart_and_rates_may_have_other_seeds(tmp_path: Path) -> None:
+    both = [loads("average_jct", (2.4, 2.8), las=(3, 9), las_het=het).assign(reading=reading) for reading, het in (
+        ("the authors' program", (1.5, 4.1)), ("from the papers", (3.5, 9.5)))]  # fmt: skip
+    table = pd.concat(both)
+    table[(table["seed"] == 0) | (table["jobs_per_hour"] > 2.4)].to_csv(
+        tmp_path / "gavel09_continuous-multiple.csv", index=False)  # fmt: skip
+    found = evaluate(r"gavel\.f9\.jct$", tmp_path, committed=False)
+    assert [*found["verdict"]] == [HOLDS, FAILS]
+    assert [*found["measured"]] == ["2.2 x at 2.8 jobs/h", "0.947 x at 2.8 jobs/h"]
 
 
 def test_only_the_papers_own_traces_are_judged(tmp_path: Path) -> None:
