@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from papers.gavel.study import lessons as gavel
-from papers.market.policies.astraea.batches import astraea_market
+from papers.market.policies.batches import posted_prices
 from papers.market.study import lessons as market
-from papers.market.study.example import worked_example
+from papers.market.example import worked_example
 from papers.themis.study import lessons as themis
 
 
@@ -29,6 +29,6 @@ def test_the_worst_off_bid_and_no_more_gpus_are_given_than_there_are() -> None:
 
 
 def test_a_job_runs_inside_one_round() -> None:
-    table = market.waits(astraea_market(worked_example(), theta=(2.0, 2.0), rounds=1))
+    table = market.waits(posted_prices(worked_example(), theta=(2.0, 2.0), rounds=1))
     begin = 2 ** np.floor(np.log2(table["start"]))
     assert (table["end"] <= 2 * begin).all() and (table["start"] >= table["arrival"]).all()

@@ -1,6 +1,7 @@
 """The two fair schedulers that [Wang2023] §5.1 compares with, in its market: list scheduling without preemption.
 
-Both ask for a fixed number of workers per job and start a job as soon as they can; they differ in the next tenant and
+`astraea.cluster.policies` has both for preemptible gangs of GPUs; here no job is preempted, and parameter servers and
+the placement decide how long it runs, so they are written anew. Both ask for a fixed number of workers per job and start a job as soon as they can; they differ in the next tenant and
 in the place of a gang. Within a tenant it is first come first served, smaller gangs going ahead where larger do not
 fit. Nothing is priced or paid, and no job is refused for its utility.
 """

@@ -17,8 +17,8 @@ from astraea.traces.trace import Trace
 from papers.market import metrics
 from papers.market.constraints import violations
 from papers.market.model import Market, MarketPlan, Schedule, checked
-from papers.market.policies.astraea.batches import astraea_market
-from papers.market.study.example import small_market, worked_example
+from papers.market.policies.batches import posted_prices
+from papers.market.example import small_market, worked_example
 from papers.market.workload import MIX, REAL, WHOLE, sample_market
 
 M = worked_example()
@@ -123,7 +123,7 @@ def test_no_market(bad: Market, said: str) -> None:
 )
 def test_no_setting(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as err:
-        astraea_market(M, **{"theta": (16.0, 16.0)} | settings)
+        posted_prices(M, **{"theta": (16.0, 16.0)} | settings)
     assert str(err.value) == said
 
 
@@ -132,8 +132,8 @@ def test_a_queue_that_few_rounds_never_end() -> None:
     n = 60
     queue = small_market("small", [1], [1], [(1, 1)], chunks=[1] * n, epochs=9, height=19.0)
     with pytest.raises(InputError, match=r"'small': 1125899906842624 slots are too short for 1 rounds.*; \d+ jobs"):
-        astraea_market(queue, theta=(16.0, 16.0), rounds=1)
-    assert len(astraea_market(queue, theta=(16.0, 16.0), rounds=n).schedules) == n
+        posted_prices(queue, theta=(16.0, 16.0), rounds=1)
+    assert len(posted_prices(queue, theta=(16.0, 16.0), rounds=n).schedules) == n
 
 
 def three_jobs() -> MarketPlan:
