@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from verification.gavel_rounds import RELEASED_ROUNDS
 
 from papers.gavel.generators import continuous, static
 from papers.gavel.policies import get_policy
@@ -21,7 +22,6 @@ from papers.gavel.simulate import simulate
 from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import read_workload
 from verification import gavel_runs
-from verification.gavel_rounds import RELEASED_ROUNDS
 
 PLAIN = ("las-het", "makespan-het", "ftf-het", "fifo-het", "las-het-water-filling", "hierarchical-het")
 BY_CLASS = ("las-het", "hierarchical-het")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from papers.market.model import SLOT, Jobs, Market
-from papers.market.policies.batches import posted_prices, division
+from papers.market.policies.batches import division, posted_prices
 from papers.market.policies.capacity import demand, empty_round, occupy, price
 from papers.market.policies.max_revenue import best_schedule, cost, min_cost_d, spread
 

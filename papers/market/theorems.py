@@ -91,7 +91,11 @@ def not_near_optimal(market: Market) -> str:
     jobs = [(d, market.jobs.ideal(d.job, TAU)) for d in _worth_something(market)]
     admitted = max_ideal_revenue(empty_round(market, TAU, theta), jobs, is_shared=True)
     got, best, sigma = sum(s.ideal for s, _ in admitted), _best_round(market), 2 * sum(map(math.log, theta))
-    return f"one round earns {got:g}, the best {best:g}, more than σ = {sigma:.3g} times" if best > sigma * got + MARGIN else ""
+    return (
+        f"one round earns {got:g}, the best {best:g}, more than σ = {sigma:.3g} times"
+        if best > sigma * got + MARGIN
+        else ""
+    )
 
 
 def not_enough_rounds(market: Market) -> str:
@@ -130,7 +134,9 @@ def infeasible(market: Market) -> str:
 def not_admitted_by_income(market: Market) -> str:
     """Find a job whose cost is not below its ideal revenue (Fig 12)."""
     wrong = [s for s in planned(market).schedules if s.ideal <= s.cost]
-    return f"{market.jobs.job_id[wrong[0].job]} is worth {wrong[0].ideal:g} and costs {wrong[0].cost:g}" if wrong else ""
+    return (
+        f"{market.jobs.job_id[wrong[0].job]} is worth {wrong[0].ideal:g} and costs {wrong[0].cost:g}" if wrong else ""
+    )
 
 
 def not_as_contributed(market: Market) -> str:

@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 
 from papers.gavel.study import lessons as gavel
-from papers.market.policies.batches import posted_prices
-from papers.market.study import lessons as market
-from papers.market.example import worked_example
 from papers.themis.study import lessons as themis
 
 
@@ -26,9 +23,3 @@ def test_the_worst_off_bid_and_no_more_gpus_are_given_than_there_are() -> None:
     assert r.rho.argmax() == 0  # has waited longest
     assert ((r.kept > 0) & (r.kept <= 1)).all()
     assert 4 * r.gangs.sum() <= sum(themis.MACHINES)
-
-
-def test_a_job_runs_inside_one_round() -> None:
-    table = market.waits(posted_prices(worked_example(), theta=(2.0, 2.0), rounds=1))
-    begin = 2 ** np.floor(np.log2(table["start"]))
-    assert (table["end"] <= 2 * begin).all() and (table["start"] >= table["arrival"]).all()

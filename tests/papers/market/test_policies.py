@@ -1,4 +1,4 @@
-"""Astraea on every market, Lemma 2 against all schedules there are, the worked example of §4.2-§4.4; the baselines."""
+"""The market on every market, Lemma 2 against all schedules there are, the worked example of §4.2-§4.4; the baselines."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from market_small import market, spans
 
 from astraea.core.errors import InputError
 from papers.market.constraints import violations
+from papers.market.example import EXAMPLE_ROUNDS, J11, J12, J21, J22, SLOTS, THETA, small_market, worked_example
 from papers.market.model import Market, MarketPlan
 from papers.market.policies import fair
-from papers.market.policies.batches import posted_prices, division, rounds_needed
-from papers.market.policies.capacity import Round, demand, empty_round, feasible_theta, least, occupy, price
-from papers.market.policies.max_revenue import NOWHERE, best_schedule, cost, min_cost_d, spread
 from papers.market.policies.batch_sche import batch_sche
+from papers.market.policies.batches import division, posted_prices, rounds_needed
+from papers.market.policies.capacity import Round, demand, empty_round, feasible_theta, least, occupy, price
 from papers.market.policies.fair import gandiva_fair, gangs, hived
-from papers.market.example import EXAMPLE_ROUNDS, J11, J12, J21, J22, SLOTS, THETA, small_market, worked_example
+from papers.market.policies.max_revenue import NOWHERE, best_schedule, cost, min_cost_d, spread
 
 
 @st.composite
