@@ -83,7 +83,7 @@ def drop(source: Source) -> Judged:
     if lost := [f"{n} jobs" for n in JOBS if n not in wide] + [f"{n} servers" for n in SERVERS if n not in servers]:
         raise Missing(f"instances of {lost[0]}")
     falls = wide[JOBS[0]] - wide[JOBS[1]]
-    at = falls.groupby("servers").mean().idxmax()
+    at: Any = falls.groupby("servers").mean().idxmax()
     found = lead(source.paper - falls.loc[at])
     got, ends = float(falls.loc[at].mean()), (source.paper - found.high, source.paper - found.low)
     shown = f"{got:.3g} from {JOBS[0]} to {JOBS[1]} jobs with {at} servers"

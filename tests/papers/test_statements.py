@@ -149,7 +149,8 @@ def market(**revenue: float) -> Tables:
 def theta(*revenue: float, seeds: int = 6) -> Tables:
     """Revenues that the seeds multiply, so that one of them decides a mean."""
     return {"wang11_philly": rows("load percent seed revenue", *(
-        ("high", p, k, v * 4**k) for p, v in zip((80, 120, 140), revenue, strict=True) for k in range(seeds)))}  # fmt: skip
+        ("high", p, k, v * 4**k) for p, v in zip((80, 120, 140), revenue, strict=True)
+        for k in range(seeds)))}  # fmt: skip
 
 
 def parts(**fall: float) -> Tables:

@@ -1,9 +1,9 @@
 """The two fair schedulers that [Wang2023] §5.1 compares with, in its market: list scheduling without preemption.
 
-`astraea.cluster.policies` has both for preemptible gangs of GPUs; here no job is preempted, and parameter servers and
-the placement decide how long it runs, so they are written anew. Both ask for a fixed number of workers per job and start a job as soon as they can; they differ in the next tenant and
+Both ask for a fixed number of workers per job and start a job as soon as they can; they differ in the next tenant and
 in the place of a gang. Within a tenant it is first come first served, smaller gangs going ahead where larger do not
-fit. Nothing is priced or paid, and no job is refused for its utility.
+fit. `astraea.cluster.policies` has both for leases of GPUs. They cannot be used here: no job is preempted, and how long
+it runs depends on parameter servers and placement. Nothing is priced or paid, and no job is refused for its utility.
 """
 
 from __future__ import annotations

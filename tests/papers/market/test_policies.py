@@ -1,4 +1,4 @@
-"""The market on every market, Lemma 2 against all schedules there are, the worked example of §4.2-§4.4; the baselines."""
+"""Posted prices on every market, Lemma 2 against all schedules, the worked example of §4.2-§4.4; the baselines."""
 
 from __future__ import annotations
 

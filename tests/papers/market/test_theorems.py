@@ -74,7 +74,7 @@ def test_every_claim_is_tried() -> None:
 def test_payments_are_those_of_equations_2_and_8(m: theorems.Market, theta: tuple[float, float], rounds: int) -> None:
     plan = posted_prices(m, theta=theta, rounds=rounds)
     assert plan.income == pytest.approx(theorems.income_by_slot(plan, theta))
-    assert theorems.not_as_contributed(m) == theorems.infeasible(m) == theorems.not_admitted_by_income(m) == ""
+    assert theorems.not_as_contributed(m) == theorems.infeasible(m) == theorems.not_by_income(m) == ""
 
 
 def test_income_by_slot_is_that_of_the_paper() -> None:
