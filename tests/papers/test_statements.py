@@ -134,45 +134,6 @@ def leases(*jct: float) -> Tables:
             for t, v in zip(terms, jct, strict=True) for k in range(3)))}  # fmt: skip
 
 
-def small(*jobs: int, drop: float = 0.0, servers: float = 0.0) -> Tables:
-    return {"wang05_small": rows("scheduler jobs servers seed ratio", *(
-        ("astraea-market", n, m, k, 0.8 - drop * (n - 5) / 10 + servers * m + 0.001 * k)
-        for n in jobs for m in (5, 45) for k in range(3)))}  # fmt: skip
-
-
-def market(**revenue: float) -> Tables:
-    return {"wang04_philly": rows("varied utility value scheduler seed revenue", *(
-        ("jobs", "linear", 200, name.replace("_", "-"), k, x + 0.01 * k) for name, x in revenue.items()
-        for k in range(3)))}  # fmt: skip
-
-
-def theta(*revenue: float, seeds: int = 6) -> Tables:
-    """Revenues that the seeds multiply, so that one of them decides a mean."""
-    return {"wang11_philly": rows("load percent seed revenue", *(
-        ("high", p, k, v * 4**k) for p, v in zip((80, 120, 140), revenue, strict=True)
-        for k in range(seeds)))}  # fmt: skip
-
-
-def parts(**fall: float) -> Tables:
-    """Fall of each scheduler's part of the optimum from 5 jobs to 15."""
-    return {"wang06_small": rows("scheduler jobs servers seed ratio", *(
-        (name.replace("_", "-"), n, 5, k, 0.8 - x * (n - 5) / 10 + 0.001 * k * n) for name, x in fall.items()
-        for n in (5, 15) for k in range(3)))}  # fmt: skip
-
-
-def settings(column: str, **values: float) -> Tables:
-    return {
-        "wang-settings_philly": rows(
-            f"setting scheduler seed {column}",
-            *(
-                ("theta of §4.4", name.replace("_", "-"), k, v + 0.01 * k)
-                for name, v in values.items()
-                for k in range(3)
-            ),
-        )
-    }
-
-
 @pytest.mark.parametrize(
     ("id", "tables", "verdict"),
     [
@@ -202,42 +163,6 @@ def settings(column: str, **values: float) -> Tables:
         ("ye.f11.most", {"fig11_venus": rows("scheduler tenant q1", ("astraea", "a", 0.9))}, FAILS),
         ("ye.f5.slow", {"table05_venus": rows("demand slowdown_over_5", (">=4", 0.1))}, CALIBRATED),
         ("ye.f5.slow", {"table05_venus": rows("demand slowdown_over_5", (">=4", 0.0))}, FAILS),
-        ("wang.f4.jobs.hived", market(astraea_market=135, hived=100), HOLDS),
-        ("wang.f4.jobs.hived", market(astraea_market=105, hived=100), PARTLY),
-        ("wang.f4.jobs.hived", market(astraea_market=90, hived=100), FAILS),
-        ("wang.f4.jobs.hived", market(astraea_market=5, hived=-100), PARTLY),  # no ratio, and the right order
-        ("wang.f11", theta(-100, -200, -300), HOLDS),  # losses, in the right order
-        ("wang.f11", theta(-300, -200, -100), FAILS),
-        ("wang.f11", theta(-100, -200, -300, seeds=5), NOISE),  # may be chance
-        ("wang.f11", theta(-100, -100, -300), FAILS),  # a tie
-        ("wang.f5", small(5, 10, 15), HOLDS),
-        ("wang.f5", small(5, 10, 15, drop=0.3), FAILS),
-        ("wang.f5.drop", small(5, 10, 15, drop=0.2), HOLDS),
-        ("wang.f5.drop", small(5, 10, 15, drop=0.3), FAILS),
-        ("wang.f5.drop", small(5, 10), UNTESTED),  # the paper compares 5 and 15 jobs
-        ("wang.f5.drop", {"wang05_small": small(5, 15)["wang05_small"].query("servers == 5")}, UNTESTED),
-        ("wang.f6.gentle", parts(astraea_market=0.1, batch_sche=0.2, gandiva_fair=0.2, hived=0.2), HOLDS),
-        ("wang.f6.gentle", parts(astraea_market=-0.1, batch_sche=0.2, gandiva_fair=0.2, hived=0.2), PARTLY),  # it rises
-        ("wang.f6.gentle", parts(astraea_market=0.3, batch_sche=0.2, gandiva_fair=0.2, hived=0.4), FAILS),
-        ("wang.f8", settings("variance", astraea_market=1, gandiva_fair=2, hived=3), HOLDS),
-        ("wang.twenty.fairness", settings("variance", astraea_market=1, gandiva_fair=1.3, hived=1.3), HOLDS),
-        ("wang.twenty.fairness", settings("variance", astraea_market=1, gandiva_fair=1.1, hived=1.3), FAILS),
-        ("wang.twenty.revenue", market(astraea_market=125, hived=100, gandiva_fair=90, batch_sche=-9), HOLDS),
-        ("wang.twenty.revenue", market(astraea_market=115, hived=100, gandiva_fair=90, batch_sche=-9), FAILS),
-        ("wang.f13.gf", settings("makespan", astraea_market=83, gandiva_fair=100), HOLDS),
-        ("wang.f13.gf", settings("makespan", astraea_market=120, gandiva_fair=100), FAILS),
-        ("wang.f13.util", settings("peak", astraea_market=1, gandiva_fair=0.4), PARTLY),
-        ("wang.f5.jobs", small(5, 10), UNTESTED),
-        ("wang.f5.servers", small(5, 15, servers=0.001), HOLDS),
-        ("wang.f5.servers", small(5, 15, servers=-0.001), FAILS),
-        ("wang.t2.revenue", {"wang-table2_philly": rows("tenants revenue_per_job", (5, 1.0), (8, 1.01))}, HOLDS),
-        ("wang.t2.revenue", {"wang-table2_philly": rows("tenants revenue_per_job", (5, 1.0), (8, 1.2))}, FAILS),
-        ("wang.t2.revenue", {"wang-table2_philly": rows("tenants revenue_per_job", (5, -1.01), (8, -1.0))}, HOLDS),
-        ("wang.t2.revenue", {"wang-table2_philly": rows("tenants revenue_per_job", (5, -1.0), (8, 1.2))}, UNTESTED),
-        ("wang.prop.pareto", {"wang-theorems_random": rows("property instances violations",
-                                                          ("Pareto efficiency", 10, 0))}, HOLDS),
-        ("wang.prop.pareto", {"wang-theorems_random": rows("property instances violations",
-                                                          ("Pareto efficiency", 10, 1))}, FAILS),
         ("gavel.f9.jct", {"gavel09_continuous-multiple": loads("average_jct", (2.0, 2.4, 2.8), las=(3, 6, 9),
                                                                las_het=(3, 2.5, 6))}, HOLDS),  # at its best load
         ("gavel.f9.jct", {"gavel09_continuous-multiple": loads("average_jct", (2.4,), las=(3,), las_het=(2,))}, PARTLY),
