@@ -16,7 +16,18 @@ from market_small import market, spans
 
 from astraea.core.errors import InputError
 from papers.market.constraints import violations
-from papers.market.example import EXAMPLE_ROUNDS, J11, J12, J21, J22, SLOTS, THETA, small_market, worked_example
+from papers.market.example import (
+    EXAMPLE_ROUNDS,
+    J11,
+    J12,
+    J21,
+    J22,
+    SLOTS,
+    THETA,
+    example_table,
+    small_market,
+    worked_example,
+)
 from papers.market.model import Market, MarketPlan
 from papers.market.policies import fair
 from papers.market.policies.batch_sche import batch_sche
@@ -183,6 +194,13 @@ def test_own_shares_and_the_job_that_pays() -> None:
     assert r.unused.sum(axis=2).tolist() == [[6] * 4, [3] * 4]  # a_w and a_p
     start, end, workers, _, _, is_central, income = chosen(r, J12, EVERYONE)
     assert (start, end, workers, is_central, income) == (0, 3, 2, True, 85.0)  # 94 - 9, more than the paper's 76
+
+
+def test_every_number_of_the_example_is_the_papers() -> None:
+    table = example_table().set_index("quantity")
+    printed = table["paper"].dropna()
+    assert len(printed) == 13 and table.loc[printed.index, "value"].to_dict() == printed.to_dict()
+    assert table["value"].iloc[-1] == 5  # j22 waits for rounds of 32 slots
 
 
 def test_whole_example() -> None:
