@@ -47,13 +47,13 @@ def simulate(market: Market, scheduler: str, *, theta: Theta | None = None, roun
     return planners[one_of(scheduler, SCHEDULERS, "scheduler")](market)
 
 
-def ratios(market: Market, *, theta: Theta | None = None) -> pd.DataFrame:
+def ratios(market: Market, *, theta: Theta | None = None, rounds: int | None = 1) -> pd.DataFrame:
     """Return each scheduler's revenue over that of an offline optimum (Figs 5 and 6): scheduler, ratio, is_exact.
 
-    The optimum may use every slot until the last job of the schedulers that share has ended. Where the time limit is
+    `theta` and `rounds` are those of `simulate`. The optimum may use every slot until the last job of the schedulers that share has ended. Where the time limit is
     over, the ratio is to a bound, and thus too small, and not `is_exact`.
     """
-    plans = {name: simulate(market, name, theta=theta) for name in SCHEDULERS}
+    plans = {name: simulate(market, name, theta=theta, rounds=rounds) for name in SCHEDULERS}
     sharing = [plan for name, plan in plans.items() if name != "batch-sche"]
     horizon, known = max(map(makespan, sharing)), max(map(total_revenue, sharing))
     bound, plan = optimum(market, horizon=horizon, time_limit=TIME_LIMIT, known=known)

@@ -217,7 +217,9 @@ def test_a_stretch_is_contiguous_and_starts_at_0() -> None:
         assert number == list(range(number[0], number[0] + 4))
         assert market.jobs.arrival.tolist() == [0, 0, 1, 1]
         firsts.add(number[0])
+        assert len(sample_market(three_tenants(), jobs=12, servers=3, tenants=3, seed=seed).jobs) == 12
     assert len(firsts) > 2
+    assert len(sample_market(three_tenants(), jobs=1, servers=1, tenants=1, seed=0).jobs) == 1
 
 
 @pytest.mark.parametrize("utility", ["linear", "convex"])
@@ -275,6 +277,7 @@ def test_every_tenant_brings_in_whole_servers() -> None:
         ({"tenants": 4}, "three: it has 3 tenants, so 4 cannot be taken"),
         ({"jobs": 9, "tenants": 2}, "three: its 2 largest tenants have 8 jobs, so 9 cannot be taken"),
         ({"chunks": "none"}, "chunks must be one of drawn, requested, got 'none'"),
+        ({"jobs": 0}, "the number of jobs must be a whole number of at least 1, got 0"),
     ],
 )
 def test_bad_numbers_are_refused(change: dict[str, object], sentence: str) -> None:
