@@ -75,9 +75,9 @@ def summary(plan: MarketPlan) -> dict[str, float]:
     Returns
     -------
     dict
-        revenue and ideal_revenue; floored_revenue, in which no job counts less than 0; revenue_per_job, of all jobs of
-        the market; variance of `revenue_fairness` over tenants, NaN where that is not defined; makespan [slot]; peak,
-        the largest part of the workers in use; shared, how many jobs run on what tenants do not use.
+        revenue; ideal_revenue; floored_revenue, in which no job counts less than 0; revenue_per_job, of all jobs of the
+        market. variance is that of `revenue_fairness` over tenants, NaN where that is not defined. makespan [slot];
+        peak, the largest part of the workers in use; shared, the number of jobs on what tenants do not use.
     """
     revenue = total_revenue(plan)
     return {

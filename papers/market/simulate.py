@@ -50,8 +50,8 @@ def simulate(market: Market, scheduler: str, *, theta: Theta | None = None, roun
 def ratios(market: Market, *, theta: Theta | None = None, rounds: int | None = 1) -> pd.DataFrame:
     """Return each scheduler's revenue over that of an offline optimum (Figs 5 and 6): scheduler, ratio, is_exact.
 
-    `theta` and `rounds` are those of `simulate`. The optimum may use every slot until the last job of the schedulers that share has ended. Where the time limit is
-    over, the ratio is to a bound, and thus too small, and not `is_exact`.
+    `theta` and `rounds` are those of `simulate`. The optimum may use every slot until the last job of the schedulers
+    that share has ended. Where the time limit is over, the ratio is to a bound, and thus too small, and not `is_exact`.
     """
     plans = {name: simulate(market, name, theta=theta, rounds=rounds) for name in SCHEDULERS}
     sharing = [plan for name, plan in plans.items() if name != "batch-sche"]

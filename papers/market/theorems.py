@@ -1,11 +1,11 @@
-"""What [Wang2023] proves or claims, tried on random small markets, and the smallest market in which each fails.
+"""Theorems and claims of [Wang2023], tried on random small markets, and the smallest market in which each fails.
 
 There are two tenants. Each of one to three servers, of two workers and a parameter server, is one tenant's. All jobs
 arrive in the second interval, which has rounds of `TAU` slots. theta is that of §4.4. lambda is that of Lemma 1 where a
 proof needs it, and 1 elsewhere.
 
-Theorems 4, 5 and the sharing incentive are also tried in a variant (ours) in which prices do not decide which schedule
-a job takes within its tenant's own share (`is_own_priced`), which nobody pays for anyway.
+Theorems 4, 5 and the sharing incentive are also tried in a variant (ours): prices do not decide which schedule a job
+takes within its tenant's own share (`is_own_priced`), which nobody pays for anyway.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def less_even(market: Market, rival: str) -> str:
 
 
 class Claim(NamedTuple):
-    """What the paper says, where, and what finds a counter-example in a market."""
+    """A statement of the paper, its place, and the function that finds a counter-example in a market."""
 
     where: str
     statement: str

@@ -6,9 +6,9 @@ the printed ranges, each property from a random stream of its own.
 §5.1 takes the demand for workers from the GPUs that the trace's jobs requested, and draws D_j from 20 to 50. The model
 has one number for both, the chunks that are also the most workers of a job (constraint 3e). So ``chunks`` is what the
 jobs requested, or drawn. With drawn chunks a job takes 1,580 worker hours in the median, and 200 jobs are three weeks
-of work for 800 workers: with the theta of §4.4 some never fit into an interval, and there is no plan. With requested
-ones it is 90 to 200 worker hours on average, and revenues are of the size that the paper reports; but one parameter
-server for each server then leaves most workers idle, and in Fig 13 all are in use.
+of work for 800 workers. With the theta of §4.4 the last jobs then end after millions of years. With requested chunks it
+is 90 to 200 worker hours on average, and revenues are of the size that the paper reports. But one parameter server for
+each server then leaves most workers idle, and in Fig 13 all are in use.
 """
 
 from __future__ import annotations
