@@ -1,4 +1,4 @@
-"""Searching and shrinking, on numbers and on small workloads of Themis and the market."""
+"""Searching and shrinking, on numbers and on small workloads of Themis."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from papers.market.study import falsifier as market
-from papers.market.study import use_pictures as market_pictures
 from papers.shrinking import MARGIN, reversal, shrunk
 from papers.themis.study import falsifier as themis
 from papers.themis.study import pictures as themis_pictures
@@ -41,8 +39,7 @@ def test_counts_and_the_smallest_of_several_starts() -> None:
 
 @pytest.mark.parametrize(
     ("module", "rivals", "drawn"),
-    [(themis, themis.RIVALS, themis.random_explorations), (market, market.RIVALS, market.random_jobs)],
-    ids=["themis", "market"],
+    [(themis, themis.RIVALS, themis.random_explorations)],
 )
 def test_systems_with_their_own_workloads(module: ModuleType, rivals: Iterable[str], drawn: Any) -> None:
     some = [drawn(seed) for seed in range(40)]
@@ -73,10 +70,7 @@ def test_systems_with_their_own_workloads(module: ModuleType, rivals: Iterable[s
     [
         (themis, {"rival": themis.KNOB, "instance": "[[2, 2], [[0, 1, 0, [2]], [1, 2, 0, [1, 2]]]]"},
          themis_pictures.reversals, ["Themis, f = 0: 2.014 GPU-h", "Themis, f = 1: 2.011 GPU-h"]),
-        (market, {"rival": market.OPTIMUM, "instance": "[2, [[0, 1, 1, 4, 20], [0, 2, 1, 4, 20]]]"},
-         market_pictures.reversals, ["Astraea (market): revenue 16", "the optimum: revenue 28"]),
     ],
-    ids=["themis", "market"],
 )  # fmt: skip
 def test_a_picture_has_both_schedules_on_one_axis_of_time(
     module: ModuleType, found: dict[str, Any], draw: Callable[[pd.DataFrame], Figure], titles: list[str]

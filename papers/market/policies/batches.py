@@ -17,8 +17,8 @@ from astraea.core.checks import number, whole_number
 from astraea.core.errors import InputError
 from astraea.traces.columns import rank
 from papers.market.model import NEARLY, Market, MarketPlan, Schedule, checked
-from papers.market.policies.astraea.capacity import Demand, Theta, demand, empty_round, feasible_theta
-from papers.market.policies.astraea.max_revenue import max_ideal_revenue
+from papers.market.policies.capacity import Demand, Theta, demand, empty_round, feasible_theta
+from papers.market.policies.max_revenue import max_ideal_revenue
 
 FAR: Final = 2**50
 """Latest time that is exact in a float and leaves room for a round [slot]."""
@@ -37,7 +37,7 @@ def rounds_needed(demands: Iterable[Demand], theta: Theta) -> int:
     return math.ceil(math.log(revenue.sum() / revenue.min()) / -math.log1p(-1.0 / sigma)) + 1
 
 
-def astraea_market(
+def posted_prices(
     market: Market,
     *,
     theta: Theta | None = None,

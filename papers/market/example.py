@@ -1,4 +1,4 @@
-"""The worked example of [Wang2023] §4.2-§4.4 number by number, and how prices form while jobs are admitted."""
+"""The worked example of [Wang2023] §4.2 to §4.4, number by number."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from papers.market.model import SLOT, Jobs, Market
-from papers.market.policies.astraea.batches import astraea_market, division
-from papers.market.policies.astraea.capacity import demand, empty_round, occupy, price
-from papers.market.policies.astraea.max_revenue import best_schedule, cost, max_ideal_revenue, min_cost_d, spread
+from papers.market.policies.batches import division, posted_prices
+from papers.market.policies.capacity import demand, empty_round, occupy, price
+from papers.market.policies.max_revenue import best_schedule, cost, min_cost_d, spread
 
 THETA: Final = (16.0, 16.0)
 EXAMPLE_ROUNDS: Final = 2
@@ -20,9 +20,6 @@ EXAMPLE_ROUNDS: Final = 2
 J11, J12, J21, J22 = range(4)
 SLOTS: Final = 4
 """Slots (8, 12] of the first round."""
-
-WORTH: Final = (12.0, 5.0, 8.0, 9.0, 5.0, 10.0, 6.0, 12.0, 12.0, 16.0, 25.0, 40.0)
-"""Values of the jobs of `price_steps`."""
 
 
 def small_market(name: str, workers: Sequence[int], ps: Sequence[int], quota: Any, **columns: Any) -> Market:
@@ -69,7 +66,7 @@ def example_table() -> pd.DataFrame:
     occupy(own, 2, 4, 1, np.array([0, 2, 0, 0]), np.array([0, 1, 0, 0]))  # j21 as in the paper
     paid = float(cost(own, 0, 4, 3, 1))
     per_slot = np.diff(own.sums) * [[3.0], [1.0]]
-    late = next(s for s in astraea_market(market, theta=THETA, rounds=EXAMPLE_ROUNDS).schedules if s.job == J22)
+    late = next(s for s in posted_prices(market, theta=THETA, rounds=EXAMPLE_ROUNDS).schedules if s.job == J22)
     occupy(distributed, 0, 4, 0, put, ps * np.eye(4, dtype=np.int64)[server])
     rows = [
         ("price of a worker, 2 of 8 in use", 1.0, price(2, 8, THETA[0])),
@@ -88,25 +85,3 @@ def example_table() -> pd.DataFrame:
         ("interval in which j22 runs", np.nan, np.floor(np.log2(late.start / EXAMPLE_ROUNDS))),
     ]
     return pd.DataFrame(rows, columns=["quantity", "paper", "value"]).astype({"value": np.float64})
-
-
-def price_steps() -> pd.DataFrame:
-    """Let jobs come one after another and pay the posted prices (Eq. 8); a job that is worth less is refused.
-
-    Four servers of two workers and two parameter servers, theta 16; every job wants one worker and one parameter server
-    for one slot. A row has what is in use and the prices when the job comes, what it would pay, and what it is worth.
-    """
-    market = small_market(
-        "prices", [2] * 4, [2] * 4, [(8, 8)], chunks=np.ones(len(WORTH), np.int64), height=np.array(WORTH) + 2.0
-    )
-    r = empty_round(market, 1, THETA)
-    rows = []
-    for job, name in enumerate(market.jobs.job_id):
-        workers, ps = (8 - int(left[0, 0, r.everyone]) for left in r.own)
-        ideal = market.jobs.ideal(job, 1)
-        paid = float(cost(r, 0, 1, 1, 1))
-        admitted = bool(max_ideal_revenue(r, [(demand(market, job), ideal)], is_shared=True))
-        prices = float(price(workers, 8, THETA[0])), float(price(ps, 8, THETA[1]))
-        rows.append((name, workers, ps, *prices, paid, float(ideal[1]), admitted))
-    columns = ["job", "workers_in_use", "ps_in_use", "worker_price", "ps_price", "cost", "ideal", "admitted"]
-    return pd.DataFrame(rows, columns=columns)

@@ -16,7 +16,7 @@ import numpy as np
 from astraea.core.arrays import FloatArray, IntArray
 from astraea.core.compilation import compiled
 from papers.market.model import NEARLY, Schedule
-from papers.market.policies.astraea.capacity import Demand, Round, least, occupy, window
+from papers.market.policies.capacity import Demand, Round, least, occupy, window
 
 NOWHERE = -1
 
