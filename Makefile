@@ -16,7 +16,7 @@ SCALE ?= paper
 OF_TRACE := 04_fairness_of_jobs_and_tenants 05_efficiency 03_lease_term 06_cluster_size 08_paper_and_program 01_traces \
     13_leaderboard 07_running_times
 OTHERS := 00_tour 02_fairness 09_themis 10a_gavel_programs 10b_gavel_evaluation 10c_gavel_extensions 10d_gavel_hardware \
-    11a_market 11b_market_evaluation 15_falsifier 12_your_cluster 13_live
+    11a_market 11b_market_evaluation 12_your_cluster 13_live
 PAPERMILL := $(BIN)/papermill --log-level ERROR $(shell test -t 2 || echo --no-progress-bar)
 BUILD := build/$(SCALE)$(addprefix -,$(SLUG))
 OUT := $(if $(filter build/paper,$(BUILD)),figures,$(BUILD)/figures)
@@ -33,7 +33,6 @@ files = $(shell find $1 -type f -not -path '*/__pycache__/*')
 FILES_astraea := $(call files,astraea)
 FILES_papers := $(wildcard papers/*.py) $(call files,papers/charts papers/ye2022)
 FOLDERS_09 := papers/themis
-FOLDERS_15 := papers/themis papers/gavel papers/market
 FOLDERS_11a := papers/market
 FOLDERS_11b := papers/market
 FOLDERS_12 := ops/astraea_ops data/example_cluster

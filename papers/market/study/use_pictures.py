@@ -1,10 +1,8 @@
-"""Use of the cluster over time ([Wang2023] Figs 1 and 13), and schedules of small markets."""
+"""Use of the cluster over time ([Wang2023] Figs 1 and 13)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -16,12 +14,8 @@ from papers import charts
 from papers.charts import PUBLISHED
 from papers.charts.axes import log_ticks
 from papers.charts.dots import SEED, SINGLE
-from papers.market.model import SLOT, MarketPlan
-from papers.market.study import falsifier
 from papers.market.study.pictures import OURS
-from papers.market.study.runs import planner
 from papers.market.workload import HERE, READINGS
-from papers.schedules import Pair, pairs
 
 
 def idle_and_full(hourly: pd.DataFrame, tenants: Sequence[str]) -> Figure:
@@ -97,40 +91,3 @@ def utilization(used: pd.DataFrame, paper: Mapping[str, float]) -> Figure:
     first = hours.groupby("scheduler").mean().sort_values()
     said = f"{look(str(first.index[0])).label} after {first.iloc[0]:,.0f} h, Astraea after {first[OURS]:,.0f} h"
     return charts.legend(fig, columns=3, headline=f"Done first in the reading “{HERE}”: {said}")
-
-
-def reversals(found: pd.DataFrame) -> Figure:
-    """Draw the smallest market of each ordering of `falsifier.falsifier_grid` that is reversed, coloured by tenant."""
-    some = []
-    row: Any
-    for row in found.dropna(subset="instance").itertuples():
-        m, is_optimum = falsifier.instance_of(row), row.rival == falsifier.OPTIMUM
-        rival = falsifier.best_plan(m) if is_optimum else planner(m.market, row.rival)(m.market)
-        assert rival is not None  # `missed` is NaN without an optimum
-        plans = [planner(m.market, OURS)(m.market), rival]
-        names = (look(OURS).label, "the optimum" if is_optimum else look(row.rival).label)
-        revenues = [f"revenue {plan.revenues.sum():g}" for plan in plans]
-        values = revenues if is_optimum else [f"variance {x:.3g}" for x in (row.ours, row.other)]
-        titles = [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
-        words = re.sub(r" − (\d+) t\b", _fall, m.text)
-        text = f"{words}. The ordering is reversed in {row.behind} of {row.instances} random markets."
-        some.append(Pair(titles, [_leases(plan) for plan in plans], int(m.market.workers.sum()), text))
-    headline = "Small markets in which Astraea is not the best"
-    fig = pairs(some, headline, by="tenant", step=SLOT, unit=SLOT, name="slot")
-    worth = "Worth: what a tenant pays for a job that ends t slots after it came"
-    what = "All jobs come in the same slot. D: chunks of data. E: epochs. Variance: of revenue fairness over tenants"
-    charts.footnote(fig, f"{what}. {worth}.")
-    return fig
-
-
-def _fall(found: re.Match[str]) -> str:
-    """Write how the worth of a job falls, to be kept in one line."""
-    return f" − {found[1] if found[1] != '1' else ''} t".replace("  ", " ").replace(" ", "\u00a0")
-
-
-def _leases(plan: MarketPlan) -> pd.DataFrame:
-    """A row for each job that runs, as those of the grants of a `Result`."""
-    jobs = plan.market.jobs
-    rows = [(jobs.job_id[s.job], jobs.tenant[s.job], s.workers.sum(), SLOT * s.start, SLOT * s.end)
-            for s in plan.schedules]  # fmt: skip
-    return pd.DataFrame(rows, columns=["job_id", "tenant", "demand", "start", "end"]).assign(kind="start")
