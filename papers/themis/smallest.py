@@ -37,5 +37,7 @@ def small_workloads(draw: DrawFn) -> AppTrace:
 
 def described(workload: AppTrace) -> pd.DataFrame:
     """Return a row per app: its arrival [min], its model, GPUs of each job, and the epochs of its jobs."""
-    rows = [(app.name, app.arrival / 60, app.model, app.gang, [len(loss) for loss in app.loss]) for app in workload.apps]
+    rows = [
+        (app.name, app.arrival / 60, app.model, app.gang, [len(loss) for loss in app.loss]) for app in workload.apps
+    ]
     return pd.DataFrame(rows, columns=["app", "arrives [min]", "model", "GPUs per job", "epochs of its jobs"])

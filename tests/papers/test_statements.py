@@ -225,6 +225,8 @@ def theta(*revenue: float) -> Tables:
         ("gavel.s43", {"gavel-examples_example": rows("quantity paper value", ("water filling", 0.33, 0.345))}, FAILS),
         ("themis.rho", {"themis09_apps": seeds("max_rho", themis=1.1)}, HOLDS),
         ("themis.rho", {"themis09_apps": seeds("max_rho", themis=1.3)}, FAILS),
+        ("themis.tiresias", {"themis09_apps": seeds("beyond", tiresias=0.2, themis=0.1)}, HOLDS),
+        ("themis.tiresias", {"themis09_apps": seeds("beyond", tiresias=0.1, themis=0.1)}, FAILS),
     ],
 )  # fmt: skip
 def test_each_relation_reaches_its_verdicts(id: str, tables: Tables, verdict: Verdict, tmp_path: Path) -> None:
@@ -236,7 +238,7 @@ def test_each_relation_reaches_its_verdicts(id: str, tables: Tables, verdict: Ve
 
 def test_every_statement_has_a_rule_a_sentence_and_a_kind() -> None:
     claims = pd.read_csv(statements.ROOT / "data" / "claims.csv", dtype=str, keep_default_na=False)
-    assert len(claims) == 139 and claims["id"].is_unique and set(claims["id"]) == set(statements._entries())
+    assert len(claims) == 141 and claims["id"].is_unique and set(claims["id"]) == set(statements._entries())
     assert claims["statement"].str.endswith(".").all() and claims["statement"].is_unique
     assert set(claims["kind"]) == {"given", "example", "construction", "result"}
     assert not claims["note"].str.contains(r"[{}`]").any() and (claims["note"].str.split().str.len() <= 45).all()

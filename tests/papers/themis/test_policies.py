@@ -13,8 +13,7 @@ from themis_small import app, arbiter_of, decided, tables, workload
 from astraea.core.arrays import IntArray
 from astraea.core.errors import InputError
 from papers.themis.auction import Bid, auction
-from papers.themis.policies import POLICIES, get_policy
-from papers.themis.policies import partial_prize
+from papers.themis.policies import POLICIES, get_policy, partial_prize
 from papers.themis.simulate import simulate
 from papers.themis.workload import sample_workload
 

@@ -179,7 +179,8 @@ def test_two_apps_by_hand() -> None:
     result = simulate(w, get_policy("tiresias"), lease_term=600.0)
     assert leases(result) == [("a", 0.0, 600.0, True)] * 4 + [("b", 600.0, 900.0, True)] * 4
     expected = {
-        "job_id": ["a", "b"], "model": ["vgg16", "vgg16"], "gang": [1, 1], "exploration": [4, 4], "leases": [4, 4], "preemptions": [0, 0],
+        "job_id": ["a", "b"], "model": ["vgg16", "vgg16"], "gang": [1, 1],
+        "exploration": [4, 4], "leases": [4, 4], "preemptions": [0, 0],
         "submit_time": [0, 300], "first_start_time": [0, 600], "end_time": [600, 900], "jct": [600, 600],
         "duration": [600, 300], "queueing_delay": [0, 300], "overhead": [0, 0],
         "attained_service": [2400, 1200], "work": [2400, 1200], "placement": [1, 1],
