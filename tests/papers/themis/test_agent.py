@@ -108,6 +108,22 @@ def test_estimates_are_made_of_losses_seen() -> None:
     assert 8 < new < 20
 
 
+def test_until_when_an_estimate_is_the_same() -> None:
+    """Two jobs run, local and spread, half as fast: at 90 s the first has had 1 epoch, and has another one at 120 s.
+
+    The estimate is asked for again from a second before then on. Where nothing runs, it is the same for ever.
+    """
+    arbiter = arbiter_of(workload([app("a", [10] * 3, gang=2)], 2, 1, 1))
+    agent = arbiter.agents[0]
+    assert arbiter.give(agent, "local") and arbiter.give(agent, "spread")
+    assert foresight.looks_best(agent.facts, agent.app.curves, 90.0) == (0, 1, 120.0)
+    assert foresight.looks_best(agent.facts, agent.app.curves, 130.0) == (0, 2, 180.0)
+    agent.learn(90.0)
+    assert agent.same_until == 119.0
+    agent.stop(agent.lots, 130.0)
+    assert foresight.looks_best(agent.facts, agent.app.curves, 130.0) == (0, 2, np.inf)
+
+
 def test_errors_are_bounded() -> None:
     """The rest is wrong by up to this part either way, by another part for every new estimate."""
     one, error, ratios = app("a", [curve(0.2, 60)], tuner=Tuner(4, 2, 1e-4, 80)), 0.9, []

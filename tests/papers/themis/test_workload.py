@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,9 @@ def test_limits_that_are_allowed() -> None:
     trace = AppTrace("small", (largest, replace(largest, name="b")), np.array([1, 8]))
     assert (trace.gpus, [app.gang for app in trace.apps]) == (9, [8, 8])
     assert course(replace(largest, tuner=Tuner(3, longest=3)))[0] == Phase(2, 5 * 60.0)
+    for thing, field in ((largest, "gang"), (trace, "machines")):
+        with pytest.raises(FrozenInstanceError):
+            setattr(thing, field, 1)
 
 
 def test_course_by_hand() -> None:
