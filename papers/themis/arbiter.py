@@ -23,8 +23,8 @@ from papers.themis.apps import AppTrace
 from papers.themis.foresight import LIE, SEEN
 
 OVERHEADS: Final = (5.0, 20.0)
-"""Time that GPUs are held without progress [s]: for a checkpoint at the end of a lease, charged when the job goes on,
-and for a restart of a job that ran before and starts elsewhere."""
+"""Time that GPUs are held without progress [s]. The first is for a checkpoint at the end of a lease, charged when the
+job continues. The second is for a restart of a job that ran before and starts elsewhere."""
 
 ROUND: Final = 60.0
 """Time between two rounds at which GPUs are given; leases end at rounds [s]."""

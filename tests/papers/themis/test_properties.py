@@ -94,7 +94,7 @@ def test_an_offer_by_hand() -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_the_auction_of_single_gangs_is_the_package_s(seed: int) -> None:
-    """Where a bid is one gang or nothing, both auctions have the same winners and hidden payments."""
+    """Both auctions have the same winners and hidden payments where a bid is one gang or nothing."""
     rng = np.random.default_rng(seed)
     demand, free = rng.integers(1, 9, rng.integers(1, 8)), int(rng.integers(1, 17))
     without = rng.uniform(0.1, 1.0, len(demand))
