@@ -43,6 +43,23 @@ def test_the_search_notices_what_is_not_best(monkeypatch: pytest.MonkeyPatch) ->
     assert [violated(seed)[PROPERTIES[1]] for seed in range(15)] == [not all(rows) for rows in won[:15]]
 
 
+def test_the_random_instances_are_those_of_the_stored_table() -> None:
+    """Check sums over the auctions, lies and offers of fifty seeds, and the gains by lies of six."""
+    cases, offers = [random_case(seed) for seed in range(50)], [random_offer(seed) for seed in range(50)]
+    bids = [one for case, _ in cases for one in case]
+    assert (sum(room.sum() for _, room in cases), len(bids), sum(one.use.sum() for one in bids)) == (408, 158, 2113)
+    assert sum(one.value.sum() for one in bids) == pytest.approx(773.522997)
+    lies = [lie for seed in range(50) for lie in properties.misreports(cases[seed][0][0].value, seed)]
+    assert sum(lie.sum() for lie in lies) == pytest.approx(16374.056781)
+    agents = [agent for one in offers for agent in one.agents]
+    assert (sum(one.gpus for one in offers), len(agents)) == (474, 148)
+    assert sum(len(agent.app.loss) * agent.app.gang for agent in agents) == 1222
+    shapes = (agent.app.epoch + agent.app.arrival + agent.app.tuner.longest + agent.app.slowdown for agent in agents)
+    assert sum(shapes) == pytest.approx(293115.571218) and {one.now for one in offers} == {3600.0}
+    found = [properties.gain_in_gangs(seed) for seed in range(6)]
+    assert found == pytest.approx([0.081268, 0.201599, 0.068621, 0.129594, 0.0, 0.171593], abs=1e-6)
+
+
 def test_parts_of_a_prize_are_worth_what_the_app_says() -> None:
     """Whole parts are rows of the bid, others lie between; what is on one machine is kept first."""
     for seed in range(20):
