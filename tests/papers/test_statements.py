@@ -195,6 +195,8 @@ def leases(*jct: float) -> Tables:
         ("gavel.s43", {"gavel-examples_example": rows("quantity paper value", ("water filling", 0.33, 0.345))}, FAILS),
         ("themis.rho", {"themis09_apps": seeds("max_rho", themis=1.1)}, HOLDS),
         ("themis.rho", {"themis09_apps": seeds("max_rho", themis=1.3)}, FAILS),
+        ("themis.tiresias", {"themis09_apps": seeds("beyond", tiresias=0.2, themis=0.1)}, HOLDS),
+        ("themis.tiresias", {"themis09_apps": seeds("beyond", tiresias=0.1, themis=0.1)}, FAILS),
     ],
 )  # fmt: skip
 def test_each_relation_reaches_its_verdicts(id: str, tables: Tables, verdict: Verdict, tmp_path: Path) -> None:
