@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from papers.gavel.examples import in_rounds, examples_of_tests, worked_examples
+from papers.gavel.examples import examples_of_tests, in_rounds, worked_examples
 
 
 def test_the_examples_of_the_paper_have_the_printed_values() -> None:
