@@ -9,7 +9,8 @@ in the last round, first loses `overhead`.
 `Rules` has what the paper and the program of its authors do differently. The program fills one type after the other
 (`by_type`), so a job may be taken for a type on which it has less priority than on a later one, and gives what is left
 to jobs whose X is 0 there (`leftovers`), those that are owed most first. Neither gives GPUs again inside a round
-(`refill`).
+(`refill`). §5 divides X by the part f of all time received on the type (`by_part`), not by the time; the order on one
+type is the same, but not that of all types at once, where some types are used less than others.
 
 n jobs, J types of GPUs, P pairs, C combinations of a job or pair and a type. Times are in s on the workload's clock,
 speeds in steps/s. Index -1 means none.
@@ -136,6 +137,7 @@ class Rules(NamedTuple):
     by_type: bool
     leftovers: bool
     refill: bool
+    by_part: bool = False
 
 
 def new_state(
@@ -287,11 +289,15 @@ def choose(s: State, rules: Rules) -> None:
             free[k] -= s.jobs.scale[j]
     if free.sum() == 0:
         return
-    priority = np.empty(what.shape[0])
+    priority, spent = np.empty(what.shape[0]), np.ones(free.shape[0])
+    if rules.by_part:
+        spent[:] = s.pairs.received.sum(axis=0)
+        for i in range(s.active):
+            spent += s.jobs.received[s.queue[i]]
     for c in range(what.shape[0]):
         a, k, pair = what[c, 0], what[c, 2], what[c, 3]
         received = s.jobs.received[a, k] if pair < 0 else s.pairs.received[pair, k]
-        priority[c] = s.combinations.share[c] / max(received, 1e-9)
+        priority[c] = s.combinations.share[c] / max(received, 1e-9) * spent[k]
     ranked = np.argsort(-priority, kind="mergesort")
     types = s.orders[s.turn % s.orders.shape[0]]
     for k in range(types.shape[0] if rules.by_type else 1):
