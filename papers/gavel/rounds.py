@@ -8,11 +8,11 @@ that ran before, but not there in the last round, first loses `overhead`.
 
 `Rules` has what the paper and the program of its authors do differently. The program fills one type after the other
 (`by_type`), so a job may be taken for a type on which it has less priority than on a later one, and gives what is left
-to jobs whose X is 0 there (`leftovers`), those that are owed most first. A round in which a gang does fewer steps than it
-has GPUs does not count there (`lost_rounds`), so that a job with such a rest is given up after five. §5 divides X by the
-part of all time received on the type (`by_part`), the program by the time; the order on one type is the same, but not
-that of all types at once, where some types are used less than others. Neither gives GPUs of jobs that end inside a round
-to others (`refill`). Jobs that arrive wait for the next round, and until the program has been solved with them.
+to jobs whose X is 0 there (`leftovers`), those that are owed most first. A round in which a gang does fewer steps than
+it has GPUs does not count there (`lost_rounds`), so that a job with such a rest is given up after five. §5 divides X by
+the part of all time received on the type (`by_part`), the program by the time; the order on one type is the same, but
+not that of all types at once, where some types are used less than others. Neither gives GPUs of jobs that end inside a
+round to others (`refill`). Jobs that arrive wait for the next round, and until the program has been solved with them.
 
 n jobs, J types of GPUs, P pairs, C combinations of a job or pair and a type. Times are in s on the workload's clock,
 speeds in steps/s. Index -1 means none.
@@ -295,15 +295,14 @@ def choose(s: State, rules: Rules) -> None:
             free[k] -= s.jobs.scale[j]
     if free.sum() == 0:
         return
-    priority, spent = np.empty(what.shape[0]), np.ones(free.shape[0])
-    if rules.by_part:
-        spent[:] = s.pairs.received.sum(axis=0)
-        for i in range(s.active):
-            spent += s.jobs.received[s.queue[i]]
+    received, spent = np.empty(what.shape[0]), np.zeros(free.shape[0])
     for c in range(what.shape[0]):
         a, k, pair = what[c, 0], what[c, 2], what[c, 3]
-        received = s.jobs.received[a, k] if pair < 0 else s.pairs.received[pair, k]
-        priority[c] = s.combinations.share[c] / max(received, 1e-9) * spent[k]
+        received[c] = max(s.jobs.received[a, k] if pair < 0 else s.pairs.received[pair, k], 1e-9)
+        spent[k] += received[c]
+    priority = s.combinations.share / received
+    if rules.by_part:
+        priority *= spent[what[:, 2]]
     ranked = np.argsort(-priority, kind="mergesort")
     types = s.orders[(s.turn - 1) % s.orders.shape[0]]
     for k in range(types.shape[0] if rules.by_type else 1):

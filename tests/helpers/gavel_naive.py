@@ -72,7 +72,10 @@ class Rounds:
         free = self.workers.copy()
         for k, gang in {(id(h), h[0][2], self.gang[j]): (h[0][2], self.gang[j]) for j, h in self.held.items()}.values():
             free[k] -= gang
-        ranked = sorted(self.keys, key=lambda key: -self.share.get(key, 0.0) / self.received.get(key, half))
+        got = {key: self.received.get(key, half) for key in self.keys}
+        spent = [sum(t for key, t in got.items() if key[2] == k) for k in range(len(free))]
+        due = {key: self.share.get(key, 0.0) / t * (spent[key[2]] if self.o.by_part else 1) for key, t in got.items()}
+        ranked = sorted(self.keys, key=lambda key: -due[key])
         for k in self.order if self.o.by_type else [None]:
             for a, b, at in ranked:
                 idle = all(j is None or (j not in self.held and j not in self.end) for j in (a, b))

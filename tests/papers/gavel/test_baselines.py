@@ -98,7 +98,7 @@ def test_released_packing_keeps_pairs_whose_throughputs_reach_1_in_all(kept, sta
     first = pairs_of(problem, given := allocate(problem), given.pairs)
     assert len(first) == 3
     again = allocate(problem)
-    assert (pairs_of(problem, again, problem.pairs) == first) == stays
+    assert (pairs_of(problem, again, again.pairs) == first) == stays
     np.testing.assert_allclose(again.paired[again.paired > 0], 1 / 3)
     two = problem.some(np.array([0, 1]))  # for whom there is room
     np.testing.assert_allclose(get_policy("gandiva-released").make()(two).alone, 1 / 2)

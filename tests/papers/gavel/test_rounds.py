@@ -43,7 +43,8 @@ DRAWN: dict[str, tuple[Any, ...]] = {
         [(0, 0, 100), (1, 100, 200), (0, 200, 260), (1, 260, 320)],
     ),
     "another type is paid for": (
-        [("b", 1, 380, 0)], (1, 1), {0: (0.5, 0.4)}, {"preemption_overhead": 10}, [(0, 0, 100), (0, 100, 200)],
+        [("b", 1, 380, 0)], (1, 1), {0: (0.5, 0.4)}, {"preemption_overhead": 10, "by_part": False},
+        [(0, 0, 100), (0, 100, 200)],
     ),
     "what a job leaves waits": (
         [("a", 1, 100, 0), ("a", 1, 30, 0), ("a", 1, 50, 0), ("a", 1, 10, 20)], (2, 0), HALF, {},
@@ -138,7 +139,7 @@ def test_the_log_grows() -> None:
 
 
 EVERY = st.fixed_dictionaries(
-    {name: st.booleans() for name in ("by_type", "leftovers", "lost_rounds", "refill")}
+    {name: st.booleans() for name in ("by_type", "leftovers", "lost_rounds", "refill", "by_part")}
     | {"solve_interval": st.sampled_from([0.0, 35.0, 500.0]), "preemption_overhead": st.sampled_from([0.0, 3.0, 19.5])}
 )
 
