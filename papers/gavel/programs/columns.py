@@ -21,16 +21,10 @@ class Columns(NamedTuple):
     data: FloatArray
 
     @classmethod
-    def of(cls, rows: IntArray, values: FloatArray, count: int) -> Columns:
-        """Build a matrix of `count` rows from the rows and values of each column, both (columns, k), without zeros."""
-        columns, k = values.shape
-        there = values != 0
-        if there.all():
-            ends = np.arange(0, columns * k + 1, k, dtype=np.int32)
-            return cls((count, columns), ends, rows.astype(np.int32).ravel(), values.ravel())
-        ends = np.zeros(columns + 1, np.int32)
-        np.cumsum(there.sum(axis=1), out=ends[1:])
-        return cls((count, columns), ends, rows[there].astype(np.int32), values[there])
+    def ones(cls, rows: IntArray, count: int) -> Columns:
+        """Build a matrix of `count` rows with a 1 in each column, in these rows, (columns,)."""
+        size = len(rows)
+        return cls((count, size), np.arange(size + 1, dtype=np.int32), rows.astype(np.int32), np.ones(size))
 
     @classmethod
     def like(cls, matrix: sparse.csc_array) -> Columns:

@@ -188,7 +188,7 @@ class Program:
         to each job's fastest; `floor` has the shape (C,) [steps/s].
         """
         n = floor.size
-        gains = Columns.of(self.limits.size + np.arange(n)[:, None], np.ones((n, 1)), self.rows.shape[0])
+        gains = Columns.ones(self.limits.size + np.arange(n), self.rows.shape[0])
         rows = self.rows.beside(gains)
         held = -floor * (1 - SLACK) / self.fastest
         _, gained, _ = self._solve(np.zeros(self.size), held, rows, 1.0, STEP, highs.DUAL)
