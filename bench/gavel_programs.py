@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from verification.gavel_rounds import RELEASED_ROUNDS
 
 from papers.gavel.generators import continuous, static
 from papers.gavel.policies import get_policy
