@@ -149,6 +149,11 @@ def test_maximal_prices_keep_every_job_out() -> None:
     assert feasible_theta(m, 0.8)[0] - 1 == pytest.approx(0.8 * (theta[0] - 1))
 
 
+def test_a_job_may_take_the_whole_cluster() -> None:
+    d = demand(market([1], [4], servers=2, reach=2.0), 0)
+    assert d.distributed[1:].tolist() == [4, 2, 2, 1] and d.central[1:3].tolist() == [4, 2]
+
+
 def test_lambda_of_lemma_1() -> None:
     m = small_market("small", [1], [1], [(1, 1)], chunks=[1, 1], height=[100.0, 51.0])
     theta = (math.e, math.e)
