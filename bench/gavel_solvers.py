@@ -1,11 +1,11 @@
-"""Which of many optima a solver returns for heterogeneity-aware LAS ([Narayanan2020] §4.1), and how long it takes.
+"""Optima that solvers return for heterogeneity-aware LAS ([Narayanan2020] §4.1), and how long they take.
 
 ``python bench/gavel_solvers.py > bench/gavel_solvers.csv``, after ``pip install cvxpy ecos`` into the environment.
 cvxpy was what Gavel's authors used, with its default solver of 2020, ECOS; today's is Clarabel.
 
-The program is written as in the paper, with a variable for each job and type. ``sum`` is the sum over jobs of
-throughput relative to the fastest type, ``least`` the smallest share, ``apart`` the largest difference between the time
-fractions of two jobs that are alike, and ``from_center`` the largest difference of a time fraction from `center`'s.
+The program is written as in the paper, with a variable for each job and type. ``least`` is the smallest share, and
+``sum`` the sum over jobs of throughput relative to the fastest type. ``apart`` is the largest difference between the time
+fractions of two jobs that are alike, and ``from_center`` that of a time fraction from the center's.
 """
 
 from __future__ import annotations

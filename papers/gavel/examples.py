@@ -65,8 +65,8 @@ def examples_of_tests() -> pd.DataFrame:
     """Return results that the authors' tests expect beside ours, with either choice among many optima.
 
     Columns case, quantity, published, central, largest-sum. A to D are `TESTED`; "two jobs" has the objectives of two
-    policies, "three teams" the GPUs of jobs of three teams of weight 1, 2 and 3: of the two kinds of jobs of each team
-    under fairness inside, of weight 1 and 2, and of the six jobs of the first team under FIFO inside.
+    policies. "three teams" has the GPUs of jobs of three teams of weight 1, 2 and 3. With fairness inside, they are of
+    the two kinds of jobs of each team, of weight 1 and 2. With FIFO inside, they are of the first team's six jobs.
     """
     team = {"entity": np.repeat([0, 1, 2], 6), "entity_weight": np.array([1.0, 2.0, 3.0])}
     eighteen = moment(np.ones((18, 3)), [3, 3, 3], weight=np.tile([1.0, 2.0], 9), **team)

@@ -57,7 +57,7 @@ TABLE3: Final = pd.DataFrame(
     ],
     columns=["trace", "policy", "objective", "physical", "paper"],
 )
-"""What the paper prints for the physical cluster and for its simulation [h]."""
+"""Values that the paper prints for the physical cluster and for its simulation [h]."""
 
 
 def physical(trace: str, throughputs: Throughputs, *, seed: int) -> Workload:

@@ -97,7 +97,7 @@ def room_left(problem: Problem, given: Allocation) -> float:
 
 
 class Lie(NamedTuple):
-    """What a job reports, and the part of its true speed that it gains."""
+    """Speeds that a job reports, and the part of its true speed that it gains."""
 
     gain: float
     job: int

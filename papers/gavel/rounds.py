@@ -7,10 +7,10 @@ good as another one, so a job that has the same type again, beside the same job 
 that ran before, but not there in the last round, first loses `overhead`.
 
 `Rules` has what the paper and the program of its authors do differently. The program fills one type after the other
-(`by_type`), so a job may be taken for a type on which it has less priority than on a later one, and gives what is left
+(`by_type`). So a job may be taken for a type on which it has less priority than on a later one. It gives what is left
 to jobs whose X is 0 there (`leftovers`), those that are owed most first. A round in which a gang does fewer steps than
 it has GPUs does not count there (`lost_rounds`), so that a job with such a rest is given up after five. §5 divides X by
-the part of all time received on the type (`by_part`), the program by the time; the order on one type is the same, but
+the part of all time received on the type (`by_part`), the program by the time. The order on one type is the same, but
 not that of all types at once, where some types are used less than others. Neither gives GPUs of jobs that end inside a
 round to others (`refill`). Jobs that arrive wait for the next round, and until the program has been solved with them.
 
@@ -97,7 +97,7 @@ class Pairs(NamedTuple):
 
 
 class Combinations(NamedTuple):
-    """What may run until the next solve, in the order that decides between equal priorities."""
+    """Jobs and pairs that may run until the next solve, in the order that decides between equal priorities."""
 
     what: IntArray  # (C, 4) first job, second job or -1, type, pair or -1
     share: FloatArray  # (C,) X
@@ -325,7 +325,7 @@ def is_free(s: State, j: int) -> bool:
 
 @compiled
 def start(s: State, a: int, b: int, k: int, pair: int, rules: Rules) -> bool:
-    """Let a job, or two, hold GPUs of a type until the round ends; return False if they would not get on."""
+    """Let a job, or two, hold GPUs of a type until the round ends; return False if they would do no step."""
     pause, least = 0.0, np.inf
     speeds = np.empty(2)
     for of, (j, mate) in enumerate(((a, b), (b, a))):

@@ -23,13 +23,13 @@ from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload
 
 OPTIMA: Final = ("largest-sum", "central")
-"""Which of many optimal X a policy takes: the one with the largest sum of relative throughputs, or the center of all,
-near which an interior-point solver ends."""
+"""Choices among many optimal X: the one with the largest sum of relative throughputs, or the center of all, near which
+an interior-point solver ends."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """How time is shared out; the defaults are those of the paper's §5, `AS_RELEASED` those of its authors' program.
+    """Rules by which time is shared out: by default those of the paper's §5; `AS_RELEASED` has those of the program.
 
     The program is solved again when jobs came or went and `solve_interval` has passed, or when nothing can run. A job
     that ran before and now starts elsewhere makes no progress for `preemption_overhead`: loading and saving a
