@@ -4,7 +4,7 @@
 cvxpy was what Gavel's authors used, with its default solver of 2020, ECOS; today's is Clarabel.
 
 The program is written as in the paper, with a variable for each job and type. ``least`` is the smallest share, and
-``sum`` the sum over jobs of throughput relative to the fastest type. ``apart`` is the largest difference between the time
+``sum`` the sum over jobs of throughput relative to the fastest type. ``apart`` is the largest difference between time
 fractions of two jobs that are alike, and ``from_center`` that of a time fraction from the center's.
 """
 
