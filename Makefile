@@ -6,7 +6,7 @@ STAMP := .venv/.stamp
 WORKERS := $(or $(JOBS),2)
 REFERENCE ?= ../shared/reference
 SLURMS ?= $(wildcard /opt/slurm-*)
-NBVAL := TQDM_DISABLE=1 $(BIN)/pytest -q --nbval --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
+NBVAL := JOBS=1 TQDM_DISABLE=1 $(BIN)/pytest -q --nbval --nbval-current-env --nbval-sanitize-with .nbval-sanitize.cfg -n $(WORKERS) --dist loadscope
 QUICK := $(addprefix tests/,$(addprefix astraea/,core plots cluster/test_schedules.py traces/test_readers.py) \
     papers/gavel/test_policies.py papers/test_statements.py)
 
@@ -15,8 +15,7 @@ QUICK := $(addprefix tests/,$(addprefix astraea/,core plots cluster/test_schedul
 SCALE ?= paper
 OF_TRACE := 04_fairness_of_jobs_and_tenants 05_efficiency 03_lease_term 06_cluster_size 08_paper_and_program 01_traces \
     13_leaderboard 07_running_times
-OTHERS := 00_tour 02_fairness 09_themis 10a_gavel_programs 10b_gavel_evaluation 10c_gavel_extensions 10d_gavel_hardware \
-    11a_market 11b_market_evaluation 15_falsifier 12_your_cluster 13_live
+OTHERS := 00_tour 02_fairness 09_themis 10_gavel 11_gavel_rounds_and_estimates 12_market 20_your_cluster 21_live
 PAPERMILL := $(BIN)/papermill --log-level ERROR $(shell test -t 2 || echo --no-progress-bar)
 BUILD := build/$(SCALE)$(addprefix -,$(SLUG))
 OUT := $(if $(filter build/paper,$(BUILD)),figures,$(BUILD)/figures)
@@ -33,12 +32,11 @@ files = $(shell find $1 -type f -not -path '*/__pycache__/*')
 FILES_astraea := $(call files,astraea)
 FILES_papers := $(wildcard papers/*.py) $(call files,papers/charts papers/ye2022)
 FOLDERS_09 := papers/themis
-FOLDERS_15 := papers/themis papers/gavel papers/market
-FOLDERS_11a := papers/market
-FOLDERS_11b := papers/market
-FOLDERS_12 := ops/astraea_ops data/example_cluster
-FOLDERS_13 := ops/astraea_ops papers/live data/live
-$(foreach part,a b c d,$(eval FOLDERS_10$(part) := papers/gavel))
+FOLDERS_10 := papers/gavel bench/gavel_solvers.csv
+FOLDERS_11 := papers/gavel
+FOLDERS_12 := papers/market
+FOLDERS_20 := ops/astraea_ops data/example_cluster
+FOLDERS_21 := ops/astraea_ops papers/live data/live
 seeds = $(if $(filter small,$(SCALE)),2,$(or $(SEEDS_$1),1))
 SEEDS_venus := 5
 SEEDS_philly := 2

@@ -6,9 +6,9 @@ from gavel_programs import RUNS, seconds
 
 from astraea.traces.synthetic import synthesize
 from papers.market.model import Market
-from papers.market.policies.astraea.batches import astraea_market
-from papers.market.policies.astraea.capacity import demand, empty_round
-from papers.market.policies.astraea.max_revenue import best_schedule, max_ideal_revenue
+from papers.market.policies.batches import posted_prices
+from papers.market.policies.capacity import demand, empty_round
+from papers.market.policies.max_revenue import best_schedule, max_ideal_revenue
 from papers.market.workload import sample_market
 
 SLOTS = 512
@@ -40,7 +40,7 @@ def evaluation_lines(plans: tuple[int, ...], runs: int) -> list[str]:
     out = []
     for jobs in plans:
         m = market(jobs)
-        taken = seconds(lambda m=m: astraea_market(m), runs)
+        taken = seconds(lambda m=m: posted_prices(m), runs)
         out.append(f"| plan of {jobs:,} jobs, 14 tenants, 100 servers | {taken:.2f} | {EVALUATION:g} |")
     return out
 

@@ -1,10 +1,14 @@
 """Reproduce four papers: run their systems, make their figures and judge their claims."""
 
+import os
 from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 """The checkout that this lies in."""
+
+# a reader's own pictures replace neither the committed ones nor lie beside the notebook
+os.environ.setdefault("ASTRAEA_FIGURES", str(ROOT / "build" / "figures"))
 
 
 def notebooks(root: Path = ROOT) -> dict[str, Path]:

@@ -198,7 +198,7 @@ def _printed(claim: Mapping[Any, str]) -> str:
     """Write what a paper prints, with its unit; the relation where the statement has no value."""
     if not claim["value"]:
         return claim["relation"].replace("=", "as stated")
-    relation = "" if claim["relation"] in ("=", "shape") else claim["relation"].replace("<=", "≤")
+    relation = "" if claim["relation"] in ("=", "shape") else claim["relation"].replace("<=", "≤").replace(">=", "≥")
     return f"{relation} {claim['value']} {claim['unit']}".strip()
 
 

@@ -1,7 +1,7 @@
 """Stored tables: a notebook shows the committed figures at once, and computes anew what a changed parameter asks for.
 
 The runner decides the rest by the environment, so no cell has to: ``ASTRAEA_FIGURES`` is the folder of figures, and
-``ASTRAEA_ANEW`` makes every table anew. ``JOBS``, ``BACKEND`` and ``SCHEDULER`` are as in ``astraea sweep``.
+``ASTRAEA_ANEW`` makes every table anew. `workers` says where the simulations run.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from astraea.cli.arguments import computing
 from astraea.core.files import write_atomically
-from astraea.plots.files import FOLDER, save_table
+from astraea.plots.files import save_table
 from papers import ROOT
 
 COMMITTED: Final = ROOT / "figures"
@@ -27,8 +26,6 @@ COMMITTED: Final = ROOT / "figures"
 
 RECORD: Final = "made_with.json"
 """File of each folder of figures with the parameters of every stored table."""
-
-os.environ.setdefault(FOLDER, str(ROOT / "build" / "figures"))  # a reader's own pictures do not replace the committed
 
 
 def stored(
@@ -62,10 +59,7 @@ def stored(
     if is_there and made != asked:
         other = [key for key in {**(made or {}), **asked} if (made or {}).get(key) != asked.get(key)]
         print(f"{name}: the committed table has another {', '.join(other)}; computing", file=sys.stderr)
-    jobs = os.environ.get("JOBS")
-    with computing(int(jobs) if jobs else None, os.environ.get("BACKEND") or "loky", os.environ.get("SCHEDULER")):
-        table = compute()
-    path = save_table(table, name)
+    path = save_table(compute(), name)
     lock = os.open(path.parent, os.O_RDONLY)  # notebooks that run at once share the record
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -32,7 +32,7 @@ from astraea.core.files import write_atomically
 from astraea.core.progress import progress as progress_bar
 from astraea.estimation.estimators import LEARNED
 from astraea.experiments.archive import Keep, Value, pack, reduced, unpack
-from astraea.experiments.run import Named, Run, Work, code_of, module_of
+from astraea.experiments.run import Named, Run, code_of, module_of
 
 _OF_USER: Final = Path(AppDirs("astraea", appauthor=False).user_cache_dir) / "results"
 
@@ -69,7 +69,7 @@ class Outcome(NamedTuple):
 
 
 def measured(
-    runs: Sequence[Work], measure: Callable[[Any], T], *, cache: str | Path | None = None, progress: bool = True
+    runs: Sequence[Run], measure: Callable[[Any], T], *, cache: str | Path | None = None, progress: bool = True
 ) -> list[T]:
     """Measure the result of every run, cached or computed now; only one result at a time is in memory.
 
@@ -90,15 +90,7 @@ def measured(
     return [values[key] for key in keys]
 
 
-def fill(runs: Sequence[Work]) -> None:
-    """Compute what the cache lacks, without reading results."""
-    distinct = {run.key: run for run in runs}
-    missing = {key: run for key, run in distinct.items() if not entry(CACHE, key).exists()}
-    for _ in _computed(missing, CACHE, progress=True):
-        pass
-
-
-def _computed(missing: Mapping[str, Work], folder: Path, *, progress: bool) -> Iterator[tuple[str, Value]]:
+def _computed(missing: Mapping[str, Run], folder: Path, *, progress: bool) -> Iterator[tuple[str, Value]]:
     """Compute runs, publish each result, and yield it with its key; at the end raise the error of the first failure."""
     failures: list[Outcome] = []
     is_changed = False
@@ -131,17 +123,17 @@ def _computed(missing: Mapping[str, Work], folder: Path, *, progress: bool) -> I
         raise kind(f"{label}: {first.error}{more}") from trace
 
 
-def in_order(runs: Mapping[str, Work]) -> list[str]:
+def in_order(runs: Mapping[str, Run]) -> list[str]:
     """Return keys in the order of computation: the longest first, so that no worker is left with it alone.
 
     Before all others comes one run of each function and policy, so that workers compile different ones.
     """
-    kinds = {key: (run.function, run.policy.name if isinstance(run, Run) else "") for key, run in runs.items()}
+    kinds = {key: (run.function, run.policy.name) for key, run in runs.items()}
     first = {*{kind: key for key, kind in reversed(kinds.items())}.values()}
     return sorted(runs, key=lambda key: (key not in first, -runs[key].expected))
 
 
-def _outcomes(runs: Mapping[str, Work]) -> Generator[Outcome]:
+def _outcomes(runs: Mapping[str, Run]) -> Generator[Outcome]:
     """Yield the outcome of each run as soon as it is known; end the workers when closed, or interrupted.
 
     Runs that learn running times from the same jobs go to one worker, one after the other, so that it learns once.
@@ -152,7 +144,7 @@ def _outcomes(runs: Mapping[str, Work]) -> Generator[Outcome]:
     for key, run in runs.items():
         groups.setdefault(learned_from(run) or key, []).append((key, run.keep, *run.call))
     calls = [*groups.values()]
-    if calls and any(isinstance(run, Run) for run in runs.values()) and not loop.is_compiled():
+    if calls and not loop.is_compiled():
         yield compute(*calls[0].pop(0))  # here, so that not every worker compiles the same, and it can be said
     backend, chosen = joblib.parallel.get_active_backend()
     jobs = min(backend.effective_n_jobs(-1 if chosen is None else chosen), max(len(calls), 1))
@@ -173,9 +165,9 @@ def _outcomes(runs: Mapping[str, Work]) -> Generator[Outcome]:
             results.close()
 
 
-def learned_from(run: Work) -> str:
+def learned_from(run: Run) -> str:
     """Return a name of the jobs that a run learns running times from; empty if it does not learn."""
-    if not isinstance(run, Run) or not run.policy.needs_estimates or run.settings.estimator not in LEARNED:
+    if not run.policy.needs_estimates or run.settings.estimator not in LEARNED:
         return ""
     past = run.trace.history
     return "" if past is None else f"{run.settings.estimator} {past.digest}"

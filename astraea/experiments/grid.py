@@ -21,7 +21,7 @@ from astraea.core.metrics import summary
 from astraea.core.result import Result
 from astraea.experiments.archive import Value
 from astraea.experiments.cache import measured
-from astraea.experiments.run import Run, Work
+from astraea.experiments.run import Run
 from astraea.traces.trace import Trace
 
 
@@ -34,11 +34,11 @@ def kept_summary(value: Value) -> Mapping[str, Any]:
 class Grid:
     """Runs, and an index with one row per run that distinguishes it: the basis of every study."""
 
-    runs: Sequence[Work]
+    runs: Sequence[Run]
     index: pd.DataFrame
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[Work, Mapping[str, Any]]]) -> Grid:
+    def of(cls, rows: Iterable[tuple[Run, Mapping[str, Any]]]) -> Grid:
         """Make a grid of runs and their rows of the index."""
         listed = list(rows)
         return cls([run for run, _ in listed], pd.DataFrame([dict(row) for _, row in listed]))
@@ -129,12 +129,12 @@ def _only(point: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {k: v for k, v in point.items() if k in names}
 
 
-def run_grid(runs: Sequence[Work], *, cache: str | Path | None = None, progress: bool = True) -> list[Any]:
+def run_grid(runs: Sequence[Run], *, cache: str | Path | None = None, progress: bool = True) -> list[Any]:
     """Return the results of all runs, in their order; parameters as in `measured`."""
     return measured(runs, lambda result: result, cache=cache, progress=progress)
 
 
-def grid_table(runs: Sequence[Work], *, cache: str | Path | None = None, progress: bool = True) -> pd.DataFrame:
+def grid_table(runs: Sequence[Run], *, cache: str | Path | None = None, progress: bool = True) -> pd.DataFrame:
     """Return one row per run: its distinguishing columns and the summary of its result; parameters as in `measured`."""
     rows = measured(runs, summary, cache=cache, progress=progress)
     return pd.DataFrame([{**run.columns, **row} for run, row in zip(runs, rows, strict=True)])

@@ -1,7 +1,6 @@
-"""One thing to compute: its arguments, its name in messages and tables, and its cache key.
+"""One simulation to run: its arguments, its name in messages and tables, and its cache key.
 
-`Run` is a simulation of the cluster, and `Call` is anything else. The key of both is the SHA-256 of everything that
-determines the result; `docs/cache.md` explains it.
+The key is the SHA-256 of everything that determines the result; `docs/cache.md` explains it.
 """
 
 from __future__ import annotations
@@ -156,42 +155,3 @@ class Run:
             **{f.name: getattr(self.settings, f.name) for f in fields(self.settings)},
             **self.policy.as_text,
         }
-
-
-@dataclass(frozen=True, eq=False)
-class Call:
-    """A function of the package and its arguments: a simulation of another system, or anything else that takes long.
-
-    The function is at the top level of a module and returns a `Result` or a table. Its output depends only on its
-    arguments, as `content` sees them, and on the code in `source.digest`.
-    """
-
-    function: Callable[..., Value]
-    arguments: tuple[Any, ...]
-    columns: dict[str, Any]  #: the values that distinguish it, as a row of a table
-    expected: float = 1.0  #: expected running time on one core [s]
-    keep: Keep | None = None  #: as in `Run`
-
-    @property
-    def key(self) -> str:
-        """Name of its result in the cache, as in `Run`."""
-        return content((self.code, self.arguments, self.keep))
-
-    @property
-    def code(self) -> str:
-        """Digest of the code that determines the result."""
-        return code_of(self.function)
-
-    @property
-    def call(self) -> tuple[Any, ...]:
-        """The function and the arguments."""
-        return self.function, *self.arguments
-
-    @property
-    def label(self) -> str:
-        """Name of the call in messages."""
-        return ", ".join(f"{name} {value}" for name, value in self.columns.items())
-
-
-Work = Run | Call
-"""An element of a grid."""

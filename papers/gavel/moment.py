@@ -52,7 +52,7 @@ def moment_of(workload: Workload, throughputs: Throughputs, workers: Sequence[in
         steps=workload.total_steps,
         entity=workload.entity,
         entity_weight=workload.entity_weight,
-        cost=np.array([PRICES[t] for t in throughputs.types]),
+        cost=np.array([PRICES.get(t, np.nan) for t in throughputs.types]),
         types=throughputs.types,
         kind=speeds.kinds(np.arange(len(workload))),
         **({"together": speeds.together(PAYS)} if pairs else {}),

@@ -21,12 +21,14 @@ RELEASED: Final = {"fifo": "fifo-released", "fifo-het": "fifo-het-released", "ga
 """Policies that the program has in another form than the paper."""
 
 _SUM: Final = replace(AS_RELEASED, optimum="largest-sum")
-_RANKED: Final = replace(_SUM, by_type=False)
+_RANKED: Final = replace(_SUM, by_type=False, lost_rounds=False)
+_BY_PART: Final = replace(_RANKED, by_part=True)
 LADDER: Final = {
     PROGRAM: AS_RELEASED,
     "optimum with the largest sum": _SUM,
-    "jobs by priority on all types at once": _RANKED,
-    "leftovers stay idle": replace(_RANKED, leftovers=False),
+    "all types at once by priority, no round lost": _RANKED,
+    "priority by the part of a type's time": _BY_PART,
+    "leftovers stay idle": replace(_BY_PART, leftovers=False),
     "5 s to restart: from the papers": Options(),
     "GPUs given again inside rounds": Options(refill=True),
     "and leftovers given away": Options(refill=True, leftovers=True),

@@ -7,8 +7,11 @@ good as another one, so a job that has the same type again, beside the same job 
 that ran before, but not there in the last round, first loses `overhead`.
 
 `Rules` has what the paper and the program of its authors do differently. The program fills one type after the other
-(`by_type`), so a job may be taken for a type on which it has less priority than on a later one, and gives what is left
-to jobs whose X is 0 there (`leftovers`), those that are owed most first. Neither gives GPUs of jobs that end inside a
+(`by_type`). So a job may be taken for a type on which it has less priority than on a later one. It gives what is left
+to jobs whose X is 0 there (`leftovers`), those that are owed most first. A round in which a gang does fewer steps than
+it has GPUs does not count there (`lost_rounds`), so that a job with such a rest is given up after five. §5 divides X by
+the part of all time received on the type (`by_part`), the program by the time. The order on one type is the same, but
+not that of all types at once, where some types are used less than others. Neither gives GPUs of jobs that end inside a
 round to others (`refill`). Jobs that arrive wait for the next round, and until the program has been solved with them.
 
 n jobs, J types of GPUs, P pairs, C combinations of a job or pair and a type. Times are in s on the workload's clock,
@@ -31,6 +34,9 @@ DONE, SOLVE, LOG_FULL, STUCK = range(4)
 
 INITIAL: Final = 0.5
 """Rounds that count as received by each job on each type when X is computed, so that no time is 0."""
+
+ATTEMPTS: Final = 5
+"""Rounds in a row that a job may lose; after them it is given up."""
 
 ORDERS: Final = 4096
 """Orders of types that are drawn, for as many rounds; then they begin anew."""
@@ -78,6 +84,7 @@ class Jobs(NamedTuple):
     leases: IntArray
     preemptions: IntArray
     overhead: FloatArray
+    lost: IntArray  # rounds in a row that were lost
 
 
 class Pairs(NamedTuple):
@@ -90,7 +97,7 @@ class Pairs(NamedTuple):
 
 
 class Combinations(NamedTuple):
-    """What may run until the next solve, in the order that decides between equal priorities."""
+    """Jobs and pairs that may run until the next solve, in the order that decides between equal priorities."""
 
     what: IntArray  # (C, 4) first job, second job or -1, type, pair or -1
     share: FloatArray  # (C,) X
@@ -135,7 +142,9 @@ class Rules(NamedTuple):
     target: int  # the run ends when the first so many jobs have ended
     by_type: bool
     leftovers: bool
+    lost_rounds: bool
     refill: bool
+    by_part: bool
 
 
 def new_state(
@@ -154,6 +163,7 @@ def new_state(
         arrival.copy(), scale.copy(), steps.copy(), alone, zeros(n, types), np.zeros(n, np.bool_), zeros(n, types),
         zeros(n, types), none(), none(), none(), none(), zeros(n), zeros(n), zeros(n), none(), np.full(n, np.nan),
         np.full(n, np.inf), zeros(n, types), np.zeros(n, np.int64), np.zeros(n, np.int64), zeros(n),
+        np.zeros(n, np.int64),
     )  # fmt: skip
     clock = np.zeros(1, CLOCK)
     clock["now"] = arrival[0]
@@ -285,11 +295,14 @@ def choose(s: State, rules: Rules) -> None:
             free[k] -= s.jobs.scale[j]
     if free.sum() == 0:
         return
-    priority = np.empty(what.shape[0])
+    received, spent = np.empty(what.shape[0]), np.zeros(free.shape[0])
     for c in range(what.shape[0]):
         a, k, pair = what[c, 0], what[c, 2], what[c, 3]
-        received = s.jobs.received[a, k] if pair < 0 else s.pairs.received[pair, k]
-        priority[c] = s.combinations.share[c] / max(received, 1e-9)
+        received[c] = max(s.jobs.received[a, k] if pair < 0 else s.pairs.received[pair, k], 1e-9)
+        spent[k] += received[c]
+    priority = s.combinations.share / received
+    if rules.by_part:
+        priority *= spent[what[:, 2]]
     ranked = np.argsort(-priority, kind="mergesort")
     types = s.orders[(s.turn - 1) % s.orders.shape[0]]
     for k in range(types.shape[0] if rules.by_type else 1):
@@ -312,7 +325,7 @@ def is_free(s: State, j: int) -> bool:
 
 @compiled
 def start(s: State, a: int, b: int, k: int, pair: int, rules: Rules) -> bool:
-    """Let a job, or two, hold GPUs of a type until the round ends; return False if they would not get on."""
+    """Let a job, or two, hold GPUs of a type until the round ends; return False if they would do no step."""
     pause, least = 0.0, np.inf
     speeds = np.empty(2)
     for of, (j, mate) in enumerate(((a, b), (b, a))):
@@ -372,7 +385,7 @@ def to_next_event(s: State, rules: Rules) -> None:
         j = s.queue[i]
         if s.jobs.at[j] >= 0:
             over = max(over, s.jobs.finish[j])
-            if s.jobs.steps[j] >= s.jobs.left[j]:
+            if completes(s, rules, j):
                 event = min(event, s.jobs.finish[j])
     if rules.refill and event < over:
         s.now = event
@@ -390,10 +403,10 @@ def give_back(s: State, rules: Rules, until: float) -> None:
     kept = 0
     for i in range(s.active):
         j = s.queue[i]
-        k, mate, ends = s.jobs.at[j], s.jobs.mate[j], s.jobs.steps[j] >= s.jobs.left[j]
+        k, mate, ends = s.jobs.at[j], s.jobs.mate[j], completes(s, rules, j)
         if k >= 0 and (until == np.inf or (ends and s.jobs.finish[j] <= until)):
             last = s.jobs.finish[j] if ends else max(s.jobs.finish[j], s.now)
-            settle(s, j, mate, k, last)
+            settle(s, rules, j, mate, k, last)
             if ends:
                 s.jobs.left[j], s.jobs.end[j], s.jobs.share[j] = 0.0, last, 0.0
                 s.changed = True
@@ -407,16 +420,31 @@ def give_back(s: State, rules: Rules, until: float) -> None:
 
 
 @inlined
-def settle(s: State, j: int, mate: int, k: int, last: float) -> None:
+def loses(s: State, rules: Rules, j: int) -> bool:
+    """Return True if the steps of job `j` in this round do not count."""
+    return rules.lost_rounds and s.jobs.steps[j] < s.jobs.scale[j]
+
+
+@inlined
+def completes(s: State, rules: Rules, j: int) -> bool:
+    """Return True if job `j` ends with its steps of this round, or is given up."""
+    return s.jobs.lost[j] + 1 == ATTEMPTS if loses(s, rules, j) else s.jobs.steps[j] >= s.jobs.left[j]
+
+
+@inlined
+def settle(s: State, rules: Rules, j: int, mate: int, k: int, last: float) -> None:
     """Account for what job `j` held and did in this round: time received, GPU-time, steps."""
     lasted, worked = last - s.jobs.start[j], s.jobs.finish[j] - s.jobs.start[j]
+    s.jobs.held[j, k] += lasted * s.jobs.scale[j] * (1.0 if mate < 0 else 0.5)
+    s.jobs.lost[j] = s.jobs.lost[j] + 1 if loses(s, rules, j) else 0
+    if s.jobs.lost[j] > 0:
+        s.changed, s.jobs.steps[j], worked = True, 0.0, 0.0
     if mate < 0:
         s.jobs.received[j, k] += worked
     elif j < mate:
         for p in range(s.pairs.members.shape[0]):
             if s.pairs.members[p, 0] == j and s.pairs.members[p, 1] == mate:
                 s.pairs.received[p, k] += worked
-    s.jobs.held[j, k] += lasted * s.jobs.scale[j] * (1.0 if mate < 0 else 0.5)
     s.jobs.left[j] -= s.jobs.steps[j]
     s.log.steps[s.jobs.row[j]] += s.jobs.steps[j]
     s.jobs.finish[j] = last

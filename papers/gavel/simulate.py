@@ -23,19 +23,20 @@ from papers.gavel.throughputs.table import Throughputs
 from papers.gavel.workload import Workload
 
 OPTIMA: Final = ("largest-sum", "central")
-"""Which of many optimal X a policy takes: the one with the largest sum of relative throughputs, or the center of all,
-near which an interior-point solver ends."""
+"""Choices among many optimal X: the one with the largest sum of relative throughputs, or the center of all, near which
+an interior-point solver ends."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """How time is shared out; the defaults are those of the paper's §5, `AS_RELEASED` those of its authors' program.
+    """Rules by which time is shared out: by default those of the paper's §5; `AS_RELEASED` has those of the program.
 
     The program is solved again when jobs came or went and `solve_interval` has passed, or when nothing can run. A job
     that ran before and now starts elsewhere makes no progress for `preemption_overhead`: loading and saving a
-    checkpoint takes less than 5 s ([Narayanan2020] §7.5). `by_type`, `leftovers` and `refill` are told in `rounds`.
-    With `early_deadlines` policies are told of deadlines by a round and the time between two solves earlier: a program
-    meets them to the second, rounds meet its shares on average. An `ideal` run has no rounds, see `ideal`.
+    checkpoint takes less than 5 s ([Narayanan2020] §7.5). `by_type`, `leftovers`, `lost_rounds`, `refill` and `by_part`
+    are told in `rounds`. With `early_deadlines` policies are told of deadlines by a round and the time between two
+    solves earlier: a program meets them to the second, rounds meet its shares on average. An `ideal` run has no rounds,
+    see `ideal`.
     """
 
     round_length: float = 360.0  # [s] ([Narayanan2020] §7.1)
@@ -44,7 +45,9 @@ class Options:
     optimum: str = "largest-sum"  # one of `OPTIMA`
     by_type: bool = False
     leftovers: bool = False
+    lost_rounds: bool = False
     refill: bool = False
+    by_part: bool = True
     early_deadlines: bool = True
     ideal: bool = False
     until: int | None = None  # end when the first so many jobs have ended; the result is about them; None: all
@@ -65,7 +68,8 @@ class Options:
 
 
 AS_RELEASED: Final = Options(
-    preemption_overhead=0.0, optimum="central", by_type=True, leftovers=True, early_deadlines=False
+    preemption_overhead=0.0, optimum="central", by_type=True, leftovers=True, lost_rounds=True, by_part=False,
+    early_deadlines=False,
 )
 """Gavel's released program."""
 
@@ -97,7 +101,8 @@ def simulate(
     caller = PolicyCaller(policy, workload, speeds, told, optimum=options.optimum, margin=margin)
     rules = st.Rules(
         float(options.round_length), float(options.solve_interval), float(options.preemption_overhead), target,
-        options.by_type, options.leftovers and not policy.leaves_idle, options.refill,
+        options.by_type, options.leftovers and not policy.leaves_idle, options.lost_rounds, options.refill,
+        options.by_part,
     )  # fmt: skip
     s = st.new_state(
         workload.arrival_time, workload.total_steps, workload.scale_factor, speeds.alone, count,

@@ -1,4 +1,4 @@
-"""Pictures of notebooks 12 and 13: a job's wait, and the queues of two systems."""
+"""Pictures of notebooks 20 and 21: a job's wait, and the queues of two systems."""
 
 from __future__ import annotations
 

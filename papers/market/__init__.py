@@ -1,1 +1,1 @@
-"""The other Astraea [Wang2023]: a market where tenants sell idle resources at posted prices."""
+"""The market [Wang2023]: tenants sell idle resources at posted prices. Its authors call it Astraea."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import pandas as pd
 
 from astraea.core.arrays import FloatArray
 from papers.market.model import MarketPlan
+
+PEAK: Final = 10_000
+"""Slots in which the largest use is looked for; later, a round holds the jobs that are left over."""
 
 
 def total_revenue(plan: MarketPlan) -> float:
@@ -24,13 +29,14 @@ def ideal_revenue(plan: MarketPlan) -> float:
 
 
 def gains(plan: MarketPlan) -> pd.Series[float]:
-    """g_u by the names of the U tenants: utility of the tenant's jobs less what they pay, and its income.
+    """g_u by the names of the U tenants (§5.1): utility of its jobs, less what they pay, and its income from others.
 
-    §5.1 counts income from other tenants only, but all that a tenant pays. What it pays to itself is no loss, so here
-    it is income too; only then is the sum of all gains the total revenue, as §3.2 has it.
+    A tenant may own a part of the idle resources that its own job pays for (§3.1). §5.1 does not count this part as
+    income, so the gains add up to the total revenue less what tenants pay to themselves; §3.2 says to all of it.
     """
     tenant = plan.market.jobs.tenant
-    out = np.bincount(tenant, plan.revenues, len(plan.market.worker_quota)) + plan.income.sum(axis=1)
+    out = np.bincount(tenant, plan.revenues, len(plan.market.worker_quota))
+    out += plan.income.sum(axis=1) - plan.income.diagonal()
     for s in plan.schedules:
         out[tenant[s.job]] -= s.cost
     return pd.Series(out, index=pd.Index(plan.market.tenants, name="tenant"), name="gain")
@@ -61,3 +67,22 @@ def utilization(plan: MarketPlan, most: int) -> FloatArray:
         change[min(s.start, slots)] += s.workers.sum()
         change[min(s.end, slots)] -= s.workers.sum()
     return np.asarray(np.cumsum(change)[:-1] / plan.market.workers.sum())
+
+
+def summary(plan: MarketPlan) -> dict[str, float]:
+    """Revenue of a plan, which is counted in three ways, its variance over tenants, and its makespan.
+
+    Returns
+    -------
+    dict
+        revenue; ideal_revenue; floored_revenue, in which no job counts less than 0; revenue_per_job, of all jobs of the
+        market. variance is that of `revenue_fairness` over tenants, NaN where that is not defined. makespan [slot];
+        peak, the largest part of the workers in use; shared, the number of jobs on what tenants do not use.
+    """
+    revenue = total_revenue(plan)
+    return {
+        "revenue": revenue, "ideal_revenue": ideal_revenue(plan),
+        "floored_revenue": float(plan.revenues.clip(min=0).sum()), "revenue_per_job": revenue / len(plan.market.jobs),
+        "variance": float(np.var(revenue_fairness(plan))), "makespan": makespan(plan),
+        "peak": float(utilization(plan, PEAK).max(initial=0.0)), "shared": sum(s.is_shared for s in plan.schedules),
+    }  # fmt: skip

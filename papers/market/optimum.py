@@ -52,8 +52,8 @@ def optimum(
     No plan that ends by the horizon (T) earns more than the bound; the plan earns it, or is None if none was found that
     does. `time_limit` [s] is that of all programs together: when it is over, the bound is valid but no plan is given.
     `known` is the revenue of some plan that ends by the horizon, and makes programs smaller. To earn as much, all jobs
-    together may fall below their best by some amount; a choice by which one job falls further is left out. A failure of
-    HiGHS raises `PolicyError`.
+    together may fall below their best by some amount; a choice by which one job falls further is left out, and so are
+    slots after the last choice. A failure of HiGHS raises `PolicyError`.
     """
     until = time.perf_counter() + time_limit
     choices = [c for job in range(len(checked(market).jobs)) for c in choices_of(market, job, horizon)]
@@ -66,6 +66,7 @@ def optimum(
     bound = sum(best.values())
     least = (1 - 2 * CLOSE) * known
     choices = [c for c in choices if best[c.job] - c.value <= bound - least]
+    horizon = max(c.end for c in choices)
     program = _capacity(market, choices, horizon)
     for _ in range(EXCLUDED + 1):
         found = _solve(program, until)

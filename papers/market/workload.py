@@ -4,13 +4,11 @@ From the trace come the tenants, their shares, and who submits when; everything 
 the printed ranges, each property from a random stream of its own.
 
 §5.1 takes the demand for workers from the GPUs that the trace's jobs requested, and draws D_j from 20 to 50. The model
-has one number for both, the chunks that are also the most workers of a job (constraint 3e), so there are two readings:
-`SECTION` draws the chunks, and `HERE` takes the requested GPUs. A job takes 47 h in the median on as many workers as it
-has chunks. With drawn chunks it is 1,580 worker hours, and 200 jobs are three weeks of work for 800 workers. Nearly
-half of the linear utilities then fall below 0, but parameter servers leave no worker idle. With requested ones it is 90
-to 200 worker hours on average, and revenues are of the size that the paper reports. But one parameter server for each
-server then leaves most workers idle, and in Fig 13 all are in use. Drawn chunks that only requested GPUs may train are
-no reading: most jobs would take months and be worth less than nothing.
+has one number for both, the chunks that are also the most workers of a job (constraint 3e). So ``chunks`` is what the
+jobs requested, or drawn. With drawn chunks a job takes 1,580 worker hours in the median, and 200 jobs are three weeks
+of work for 800 workers. With the theta of §4.4 the last jobs then end after millions of years. With requested chunks it
+is 90 to 200 worker hours on average, and revenues are of the size that the paper reports. But one parameter server for
+each server then leaves most workers idle, and in Fig 13 all are in use.
 """
 
 from __future__ import annotations
@@ -25,11 +23,6 @@ from astraea.core.errors import InputError
 from astraea.core.random import streams
 from astraea.traces.trace import Trace
 from papers.market.model import SLOT, TINY, Jobs, Market, Utility, checked
-
-SECTION: Final = "as §5.1 says"
-HERE: Final = "as here"
-READINGS: Final = (SECTION, HERE)
-"""The two readings of the evaluation."""
 
 GPUS_PER_NODE: Final = 8
 """Workers of a server: GPUs of a machine of the Philly trace as [Ye2022] has it."""
@@ -71,7 +64,7 @@ def sample_market(
     tenants: int = 14,
     utility: Utility = "linear",
     seed: int,
-    chunks: Chunks = "drawn",
+    chunks: Chunks = "requested",
     mixed: bool = False,
 ) -> Market:
     """Draw a market of a contiguous stretch of the trace ("a small continuous timespan").

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import ceil
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,10 +22,9 @@ from papers.themis.agent import Agent, Lot
 from papers.themis.apps import AppTrace
 from papers.themis.foresight import LIE, SEEN
 
-CHECKPOINT: Final = 5.0
-"""Held without progress at the end of a lease, charged when the job goes on [s]."""
-RESTART: Final = 20.0
-"""Held without progress by a job that ran before and starts elsewhere [s]."""
+OVERHEADS: Final = (5.0, 20.0)
+"""Time that GPUs are held without progress [s]. The first is for a checkpoint at the end of a lease, charged when the
+job continues. The second is for a restart of a job that ran before and starts elsewhere."""
 
 ROUND: Final = 60.0
 """Time between two rounds at which GPUs are given; leases end at rounds [s]."""
@@ -43,8 +42,12 @@ class Arbiter:
     are those of lots, ascending: a unit of which everything is a multiple, and the gangs.
     """
 
-    def __init__(self, workload: AppTrace, lease_term: float, lies: Mapping[int, float]) -> None:
+    def __init__(
+        self, workload: AppTrace, lease_term: float, lies: Mapping[int, float] = {},
+        overheads: tuple[float, float] = OVERHEADS,
+    ) -> None:  # fmt: skip
         self.now, self.lease_term, self.lies = 0.0, lease_term, lies
+        self.checkpoint, self.restart = overheads
         self.gpus = workload.gpus
         self.agents: list[Agent] = []
         self.largest = int(workload.machines.max())  # GPUs of one machine
@@ -186,9 +189,9 @@ class Arbiter:
             self.taken_back[agent.index].remove(old)
             for machine, gpus in old.pieces:
                 self.wished[machine] -= gpus
-            job, pieces, overhead = old.job, old.pieces, CHECKPOINT
+            job, pieces, overhead = old.job, old.pieces, self.checkpoint
         elif pieces is not None:
-            overhead = CHECKPOINT + RESTART if agent.has_run[job] else 0.0
+            overhead = self.checkpoint + self.restart if agent.has_run[job] else 0.0
         else:
             return False
         self._offer(pieces, -1)
@@ -233,7 +236,7 @@ class AppPolicy(NamedTuple):
 
     name: str
     decide: Callable[[Arbiter], None]  # gives gangs at a round at which GPUs are on offer and somebody wants some
-    parameters: Mapping[str, float] = {}  # for the record
+    parameters: Mapping[str, Any] = {}
 
 
 def all_it_wants(arbiter: Arbiter, agents: list[Agent], where: Where = "any") -> None:

@@ -15,6 +15,9 @@ every i < k, whichever machine it is. So lots can be placed exactly if they use 
 
 Departures. Rows of a bid are whole gangs on identical machines, not single GPUs on each. An app that wins nothing is
 worth something, so that the product has a maximum although not everybody can win.
+
+The policy `themis` of the package has an auction of its own. There a bid is one gang or nothing and room is one number,
+so that it is a knapsack of numbers inside the compiled engine; a test compares both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Entry point of the setting of Themis: `simulate(workload, policy)` -> Result ([Mahajan2020] §4).
+"""Entry point of the setting of Themis: `simulate(workload, policy)` ([Mahajan2020] §4).
 
 Jobs get on continuously and reach the end of a rung at exact times; GPUs are given at rounds a minute apart, whenever
 some are on offer and somebody wants some.
@@ -7,21 +7,28 @@ some are on offer and somebody wants some.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from astraea.core.checks import is_number, number, whole_number
 from astraea.core.errors import InputError, PolicyError
-from astraea.core.result import Result
 from papers.themis.agent import Agent
 from papers.themis.apps import AppTrace
-from papers.themis.arbiter import RESTART, ROUND, AppPolicy, Arbiter
-from papers.themis.record import result
+from papers.themis.arbiter import OVERHEADS, ROUND, AppPolicy, Arbiter
+from papers.themis.measures import app_table, lease_table
 
-PATIENCE = 1000
+PATIENCE: Final = 1000
 """Rounds without a grant in an idle cluster after which a policy is taken to leave apps waiting for ever."""
+
+
+class Run(NamedTuple):
+    """Tables of a simulation."""
+
+    apps: pd.DataFrame  # a row per app, `measures.app_table`
+    leases: pd.DataFrame  # a row per lease, `measures.lease_table`
 
 
 def simulate(
@@ -31,8 +38,9 @@ def simulate(
     lease_term: float = 900.0,
     error: float = 0.0,
     lies: Mapping[str, float] | None = None,
+    overheads: tuple[float, float] = OVERHEADS,
     seed: int = 0,
-) -> Result:
+) -> Run:
     """Run apps under a policy.
 
     Parameters
@@ -43,13 +51,10 @@ def simulate(
         Agents' estimates of what is left are wrong by up to this part, either way; in [0, 1).
     lies : mapping, optional
         Lies: name of an app -> factor on every rho that it reports.
+    overheads : tuple of two floats
+        Time that a checkpoint and a restart take [s].
     seed : int
         Of the errors.
-
-    Returns
-    -------
-    Result
-        `record.app_table` in `jobs`; a row per lease in `grants`: job_id (the app), demand, start, end, is_local.
 
     Raises
     ------
@@ -59,6 +64,8 @@ def simulate(
     if not (is_number(lease_term) and lease_term >= ROUND):
         raise InputError(f"lease_term must be a time of at least one round, {ROUND:g} s, or inf, got {lease_term!r}")
     number(error, "error", least=0, below=1, expected="a part from 0 to below 1")
+    for value, name in zip(overheads, ("a checkpoint", "a restart"), strict=True):
+        number(value, name, least=0, expected="a time from 0 [s]")
     seed = whole_number(seed, "the seed")
     index = {app.name: i for i, app in enumerate(workload.apps)}
     lies = lies or {}
@@ -66,12 +73,10 @@ def simulate(
         if name not in index:
             raise InputError(f"{workload.name}: there is no app {name!r} that could lie")
         number(factor, f"app {name!r}: the factor on its rho", above=0, expected="above 0")
-    began = time.perf_counter()
-    arbiter = Arbiter(workload, lease_term, {index[name]: factor for name, factor in lies.items()})
+    arbiter = Arbiter(workload, lease_term, {index[name]: factor for name, factor in lies.items()}, overheads)
     agents = [Agent(i, app, error, seed) for i, app in enumerate(workload.apps)]
     _run(arbiter, agents, policy)
-    parameters = {**policy.parameters, "lease_term": lease_term, "error": error, "lies": dict(lies), "seed": seed}
-    return result(workload, agents, policy.name, parameters, time.perf_counter() - began)
+    return Run(app_table(workload, agents), lease_table(workload, agents))
 
 
 def _run(arbiter: Arbiter, agents: list[Agent], policy: AppPolicy) -> None:
@@ -108,7 +113,7 @@ def _finish_jobs(arbiter: Arbiter) -> None:
     """End the rungs of jobs that are due now; lots that their app does not need are on offer again."""
     for agent in arbiter.agents.copy():
         if agent.due <= arbiter.now:
-            if idle := agent.finish_jobs(arbiter.now, RESTART):
+            if idle := agent.finish_jobs(arbiter.now, arbiter.restart):
                 arbiter.take_back(agent, idle)
             if agent.is_done:
                 arbiter.leave(agent)

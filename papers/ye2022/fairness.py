@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
 import pandas as pd
 
-from astraea.core.intervals import mean_interval
 from astraea.core.metrics import SHARING_LOSS, SLACK
-from astraea.plots import order
 
 LEVELS: Final = {"tenant_sharing_loss": 1.0, "tenant_below_99": 0.99, "tenant_below_95": 0.95}
 """Column of `short_cases`, and the rho_tenant below which a case counts in it; the paper's is the first."""
@@ -51,40 +48,3 @@ def boxes(frame: pd.DataFrame, value: str, by: Sequence[str]) -> pd.DataFrame:
     quantiles = {"low": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "high": 0.95}
     table = pd.DataFrame({name: groups.quantile(q) for name, q in quantiles.items()} | {"n": groups.size()})
     return table.reset_index().sort_values([*by][::-1], kind="stable", ignore_index=True)
-
-
-def paired(frame: pd.DataFrame, value: str, factor: float = 1.0, to: str = "astraea") -> pd.DataFrame:
-    """Compare a value of every scheduler with ASTRAEA's, seed by seed, so that what the seeds differ in cancels.
-
-    Parameters
-    ----------
-    frame : DataFrame, columns reading, scheduler, seed, `value`
-        One row per run.
-    value : str
-        What is compared.
-    factor : float
-        To the unit of the answer, such as 100 for shares in percent.
-    to : str
-        The scheduler that all others are compared with.
-
-    Returns
-    -------
-    DataFrame, index (reading, scheduler), columns mean, difference, low, high, n, finding
-        `difference` is the mean over `n` seeds of the scheduler's value minus ASTRAEA's, between `low` and `high` its
-        95 % interval (Student's t). `finding` is ``lower`` or ``higher`` if the interval excludes 0, or else
-        ``within noise``, or ``too few seeds`` below three; empty for ASTRAEA itself.
-    """
-    parts = []
-    for reading, rows in frame.groupby("reading", sort=False):
-        wide = factor * rows.pivot_table(index="seed", columns="scheduler", values=value)
-        names = order(wide.columns)
-        minus = wide[names].sub(wide[to], axis=0)
-        table = mean_interval(minus.melt(ignore_index=False).dropna(), "scheduler", "value").set_index("scheduler")
-        table = table.rename(columns={"mean": "difference"})
-        table.insert(0, "mean", wide.mean())
-        verdict = np.select(
-            [table.index == to, table["n"] < 3, table["high"] < 0, table["low"] > 0],
-            ["", "too few seeds", "lower", "higher"], "within noise",
-        )  # fmt: skip
-        parts.append(table.assign(finding=verdict, reading=reading).reset_index())
-    return pd.concat(parts).set_index(["reading", "scheduler"])

@@ -44,7 +44,7 @@ def differences(frame: pd.DataFrame, value: str, to: str, by: str = "scheduler",
     minus = wide.sub(wide[to], axis=0).drop(columns=to)
     table = mean_interval(minus.melt(var_name=by, value_name="difference").dropna(), by, "difference").set_index(by)
     table = table.rename(columns={"mean": "difference"})
-    table.insert(0, "mean", wide.mean())
+    table.insert(0, "mean", wide.mean().reindex(table.index))
     table.loc[table["n"] < FEWEST, ["low", "high"]] = np.nan
     found = np.select([table["n"] < FEWEST, table["high"] < 0, table["low"] > 0], [FEW, "lower", "higher"], NOISE)
     return table.assign(finding=found)

@@ -57,6 +57,12 @@ FROM_PAPERS: Final = ("astraea", "hived", "allox", "tiresias-l", "themis", "gand
 """The seven schedulers of §6.1.5, and FIFO, in the order of the figures."""
 
 
+def in_program(schedulers: Iterable[str]) -> dict[str, Policy]:
+    """Return those of the schedulers that the authors' program has, by name, in the order of `IN_PROGRAM`."""
+    chosen = set(schedulers)
+    return {name: policy for name, policy in IN_PROGRAM.items() if name in chosen}
+
+
 def learnable(schedulers: Iterable[str], trace: Trace) -> list[str]:
     """Return the schedulers that can learn what they need from the past of a trace: on one without a past, not all.
 

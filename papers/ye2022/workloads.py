@@ -25,8 +25,8 @@ from astraea.traces.sources import RAW
 from astraea.traces.synthetic import SYNTHETIC
 from astraea.traces.trace import Trace
 from papers import ROOT
-from papers.scales import SCALES
 
+SCALES: Final = ("small", "paper")
 LEASE_TERM: Final = 900.0  # of all figures but Fig 9 [s]
 LEASE_TERMS: Final = (60.0, 120.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 3600.0)  # of Fig 9 [s]
 SIZES: Final = (60, 80, 100, 120, 150, 200)  # of Fig 14: nodes, relative to the evaluation [%]

@@ -23,6 +23,7 @@ class Rounds:
         self.order, self.draw = [k for k, n in enumerate(workers) if n], random.Random(5) if shuffled else None
         self.due, self.end, self.first = defaultdict(float), {}, {}
         self.preemptions, self.overhead = [0] * len(steps), [0.0] * len(steps)
+        self.lost, self.news = [0] * len(steps), False
         self.was: dict[int, tuple] = {}  # what ran to the end of the last round, and where
         self.now, self.solved, self.known, self.received = float(arrival[0]), 0.0, [], {}
 
@@ -31,7 +32,7 @@ class Rounds:
         target = range(self.o.until or n)
         while not all(j in self.end for j in target):
             self.active = [j for j in range(n) if self.arrival[j] <= self.now and j not in self.end]
-            news = (self.active, len(self.end)) != seen
+            news = self.news or (self.active, len(self.end)) != seen
             if news and (self.now - self.solved >= self.o.solve_interval or self.solved == 0):
                 self.solve()
                 seen = (self.active, len(self.end))
@@ -46,7 +47,7 @@ class Rounds:
                 del self.was[j]
             if self.held:
                 self.play()
-            elif self.active and (self.active, len(self.end)) != seen:
+            elif self.active and (self.news or (self.active, len(self.end)) != seen):
                 self.solve()
                 seen = (self.active, len(self.end))
             else:
@@ -60,7 +61,7 @@ class Rounds:
                 if j in self.active:
                     owed = self.share.get(key, 0.0) * (self.now - self.solved)
                     self.due[key] += owed - (self.received.get(key, half) - half)
-        self.known, self.solved, self.received = self.active, self.now, {}
+        self.known, self.solved, self.received, self.news = self.active, self.now, {}, False
         keys = [(j, None, k) for j in self.active for k in range(len(self.workers)) if (j, None, k) in self.speed]
         keys = [key for key in keys if self.o.leftovers or self.share.get(key)]
         keys += [k for k in self.share if k[1] in self.active and k[0] in self.active and k in self.speed]
@@ -71,7 +72,10 @@ class Rounds:
         free = self.workers.copy()
         for k, gang in {(id(h), h[0][2], self.gang[j]): (h[0][2], self.gang[j]) for j, h in self.held.items()}.values():
             free[k] -= gang
-        ranked = sorted(self.keys, key=lambda key: -self.share.get(key, 0.0) / self.received.get(key, half))
+        got = {key: self.received.get(key, half) for key in self.keys}
+        spent = [sum(t for key, t in got.items() if key[2] == k) for k in range(len(free))]
+        due = {key: self.share.get(key, 0.0) / t * (spent[key[2]] if self.o.by_part else 1) for key, t in got.items()}
+        ranked = sorted(self.keys, key=lambda key: -due[key])
         for k in self.order if self.o.by_type else [None]:
             for a, b, at in ranked:
                 idle = all(j is None or (j not in self.held and j not in self.end) for j in (a, b))
@@ -103,17 +107,22 @@ class Rounds:
         while self.held:
             finish = {j: h[1][j] for j, h in self.held.items()}
             over = max(at for at, _ in finish.values())
-            ends = [at for j, (at, steps) in finish.items() if steps >= self.left[j]]
+            lost = {j for j, (_, steps) in finish.items() if self.o.lost_rounds and steps < self.gang[j]}
+            done = {j for j in finish if (self.lost[j] == 4 if j in lost else finish[j][1] >= self.left[j])}
+            ends = [finish[j][0] for j in done]
             refills = self.o.refill and min(ends, default=over) < over
             self.now = min(ends) if refills else over
             for j, (at, steps) in finish.items():
-                if refills and not (steps >= self.left[j] and at <= self.now):
+                if refills and not (j in done and at <= self.now):
                     continue
                 (key, _, start) = self.held.pop(j)
-                if j == key[0]:
+                self.lost[j] = self.lost[j] + 1 if j in lost else 0
+                if j == key[0] and j not in lost:
                     self.received[key] = self.received.get(key, self.o.round_length / 2) + (at - start)
-                self.left[j] -= steps
-                if self.left[j] <= 0:
+                self.left[j] -= 0 if j in lost else steps
+                self.news = self.news or j in lost
+                if j in done:
+                    self.left[j] = 0
                     self.end[j] = at
                     self.was.pop(j)
             if refills:

@@ -6,8 +6,8 @@ import dataclasses
 from typing import Any
 
 from papers.market.constraints import violations
+from papers.market.example import small_market
 from papers.market.model import SLOT, Market, MarketPlan
-from papers.market.study.example import small_market
 
 
 def market(

@@ -177,9 +177,7 @@ class Naive:
         if not waiting or sum(self.free) < gang:
             return False
         old = [
-            lot
-            for lot in state.just_had
-            if lot.job in waiting and all(self.free[m] >= n for m, n in lot.where.items())
+            lot for lot in state.just_had if lot.job in waiting and all(self.free[m] >= n for m, n in lot.where.items())
         ]
         in_place = [lot for lot in old if lot.local or state.slow == 1]
         where = None if in_place else self.one_machine(gang)

@@ -9,11 +9,11 @@ from typing import Any, Final
 import numpy as np
 
 from astraea.core.arrays import FloatArray
-from astraea.core.result import Result
 from papers.themis.agent import Agent
 from papers.themis.apps import App, AppTrace, Tuner
 from papers.themis.arbiter import Arbiter
 from papers.themis.policies import get_policy
+from papers.themis.simulate import Run
 
 STANDARD: Final = App("a", 0.0, "vgg16", 1, 60.0, (), Tuner(first=10, eta=2, tolerance=5e-4, longest=10))
 """All jobs have had all their epochs at the end of the first rung: what follows takes no time."""
@@ -49,11 +49,11 @@ def decided(arbiter: Arbiter, policy: str, **parameters: Any) -> list[int]:
     return [len(agent.lots) for agent in arbiter.agents]
 
 
-def leases(result: Result) -> list[tuple[str, float, float, bool]]:
+def leases(result: Run) -> list[tuple[str, float, float, bool]]:
     """(app, begin, end, on one machine) of all leases, sorted."""
-    return sorted(result.log[["job_id", "start", "end", "is_local"]].itertuples(index=False, name=None))
+    return sorted(result.leases[["job_id", "start", "end", "is_local"]].itertuples(index=False, name=None))
 
 
-def tables(result: Result) -> str:
+def tables(result: Run) -> str:
     """Every byte of the tables."""
-    return "\n".join(t.to_csv(float_format="%.17g") for t in (result.jobs, result.timeline, result.log))
+    return "\n".join(t.to_csv(float_format="%.17g") for t in result)

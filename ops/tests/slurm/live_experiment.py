@@ -1,4 +1,4 @@
-"""The same jobs on two real Slurms, one with fair share, one under the coordinator: what notebook 13 compares.
+"""The same jobs on two real Slurms, one with fair share, one under the coordinator: what notebook 21 compares.
 
 ``python ops/tests/slurm/live_experiment.py data/live --seeds 0,1,2,3,4`` starts two Slurms with pretended GPUs for
 every seed, in folders of their own. The second one holds jobs at submission and has a coordinator. Both get the same

@@ -21,7 +21,8 @@ AlloX has the least average job completion time by min-cost matching, for jobs o
 EuroSys 2020). The first job of each queue starts and keeps its GPU until it ends; the others are matched again when
 jobs come or go. A job may so be left waiting for a fast GPU while a slow one is idle.
 
-As in the comparison, only free GPUs have queues, and all waiting jobs are matched (fairness parameter alpha = 1).
+As in the comparison, only free GPUs have queues, and all waiting jobs are matched (fairness parameter alpha = 1). The
+package's own `allox` schedules gangs of tenants on GPUs that are all alike, where the matching is an order of jobs.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from typing import Final
 
 import numpy as np
 
+from astraea.core.arrays import FloatArray
 from papers.gavel.problem import Allocation, Allocator, Problem, equal_split
 
 SEED: Final = 0
@@ -105,23 +106,23 @@ class ReleasedPacking:
         """Equal shares of the time for jobs and pairs."""
         n, types = problem.throughput.shape
         place = {int(job): m for m, job in enumerate(problem.job)}
-        offered = {(int(a), int(b)): p for p, (a, b) in enumerate(problem.job[problem.pairs])}
         for job, other in list(self._partner.items()):
-            if job < other and _together(problem, offered.get((job, other))) < 1:  # or one has ended
+            if job < other and _together(problem, place.get(job), place.get(other)) < 1:  # or one has ended
                 del self._partner[job], self._partner[other]
-        alone, paired = np.zeros((n, types)), np.zeros((len(problem.pairs), types))
-        if n and problem.scale_factor.sum() > problem.workers.sum():
-            self._explore(problem, place)
-        elif n:
-            return Allocation(equal_split(problem.scale_factor, problem.workers), paired)
+        if problem.scale_factor.sum() <= problem.workers.sum():
+            return problem.unshared(equal_split(problem.scale_factor, problem.workers))
+        self._explore(problem, place)
         groups = [(job, self._partner.get(job, job)) for job in place if job <= self._partner.get(job, job)]
-        gangs = problem.scale_factor[[place[a] for a, _ in groups]] if groups else np.zeros(0, np.int64)
+        gangs = problem.scale_factor[[place[a] for a, _ in groups]]
+        alone, pairs, paired = np.zeros((n, types)), [], []
         for (a, b), share in zip(groups, equal_split(gangs, problem.workers), strict=True):
             if a == b:
                 alone[place[a]] = share
-            elif (a, b) in offered:
-                paired[offered[a, b]] = share
-        return Allocation(alone, paired)
+            elif _speeds(problem, place[a], place[b]).any():
+                pairs.append((place[a], place[b]))
+                paired.append(share)
+        members = np.array(pairs, np.int64).reshape(-1, 2)
+        return Allocation(alone, np.array(paired).reshape(-1, types), pairs=members)
 
     def _explore(self, problem: Problem, place: dict[int, int]) -> None:
         """Pair jobs without a partner at random, as many draws of two as there are such jobs."""
@@ -136,11 +137,16 @@ class ReleasedPacking:
                 self._partner[a], self._partner[b] = b, a
 
 
-def _together(problem: Problem, pair: int | None) -> float:
-    """Sum of the normalized throughputs of a pair over jobs and types; 0 if one is 0 or it cannot share anywhere."""
-    if pair is None or not (problem.pair_throughput[pair] > 0).all():
+def _speeds(problem: Problem, a: int, b: int) -> FloatArray:
+    """Throughputs of two jobs that share GPUs, 0 where they cannot, shape (2, J)."""
+    return np.asarray(problem.together[problem.kind[a], problem.kind[b]])
+
+
+def _together(problem: Problem, a: int | None, b: int | None) -> float:
+    """Sum of the normalized throughputs of a pair over jobs and types; 0 if one is 0, or a job has ended."""
+    if a is None or b is None or not ((speeds := _speeds(problem, a, b)) > 0).all():
         return 0.0
-    return float((problem.pair_throughput[pair] / problem.throughput[problem.pairs[pair]]).sum())
+    return float((speeds / problem.throughput[[a, b]]).sum())
 
 
 FIFO_RELEASED: Final = Allocator("fifo-released", lambda: ReleasedFifo(SEED), knows_speeds=False, leaves_idle=True)

@@ -1,11 +1,12 @@
 """The center of all optimal allocations.
 
 The optimum of a least share is seldom one allocation. A simplex method ends in a corner of all of them, an interior
-point method near their analytic center: the X that maximizes the sum of the logarithms of all slacks, those of (1)-(3)
-of [Narayanan2020] §3.1 and of the throughputs. Newton's method finds it. The second derivatives are one block of J x J
-for each class of jobs, and a term for each type that ties the classes together (Woodbury's identity), so that a step
-takes time in proportion to the classes; HiGHS's interior point method, without crossover, takes some hundred times as
-long for the same X.
+point method near their analytic center. That is the X that maximizes the sum of the logarithms of all slacks, those of
+(1)-(3) of [Narayanan2020] §3.1 and of the throughputs. Newton's method finds it. The second derivatives are one block
+of J x J for each class of jobs, and a term for each type that ties the classes together (Woodbury's identity). So a
+step takes time in proportion to the classes. Solvers take the program with a variable for each job: 22 ms (Clarabel)
+and 38 ms (HiGHS's interior point method without crossover) for 200 jobs. Here it takes 6 ms, with the simplex method
+before it (`bench/gavel_solvers.csv`).
 """
 
 from __future__ import annotations

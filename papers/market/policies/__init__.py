@@ -1,1 +1,1 @@
-"""Planners of a market: Astraea of [Wang2023] and its rivals."""
+"""Planners of a market: posted prices [Wang2023], and its three rivals."""

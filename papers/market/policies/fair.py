@@ -2,7 +2,8 @@
 
 Both ask for a fixed number of workers per job and start a job as soon as they can; they differ in the next tenant and
 in the place of a gang. Within a tenant it is first come first served, smaller gangs going ahead where larger do not
-fit. Nothing is priced or paid, and no job is refused for its utility.
+fit. `astraea.cluster.policies` has both for leases of GPUs. They cannot be used here: no job is preempted, and how long
+it runs depends on parameter servers and placement. Nothing is priced or paid, and no job is refused for its utility.
 """
 
 from __future__ import annotations

@@ -117,6 +117,7 @@ def test_an_account_above_its_cap_is_passed_over_and_keeps_nobody_waiting() -> N
         ((4, 4, 8), 0, 0, 12, 2, 3),
         ((4, 8, 8), 0, 0, 20, 3, 0),  # no three equal parts
         ((4, 8, 8), 0, 3, 20, 0, 0),
+        ((4, 8, 8), 0, 1, 20, 0, 0),  # nor does one node hold it
         ((4, 8, 8), 0, 3, 12, 3, 3),
         ((4, 8, 8), 0, 3, 16, 2, 2),  # three parts as asked for do not fit
         ((4, 8, 8), 0, 3, 2, 2, 2),  # a GPU on each

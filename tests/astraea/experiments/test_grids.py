@@ -1,4 +1,4 @@
-"""Calls in the cache, stored parts of a result, tables of grids, and the lease term that a grid recommends."""
+"""Stored parts of a result, tables of grids, and the lease term that a grid recommends."""
 
 from __future__ import annotations
 
@@ -16,58 +16,26 @@ from astraea.cluster.cluster import Cluster
 from astraea.cluster.policies import get_policy
 from astraea.cluster.settings import Settings
 from astraea.cluster.simulate import simulate
-from astraea.core.errors import InputError, PolicyError
+from astraea.core.errors import InputError
 from astraea.core.metrics import summary
 from astraea.experiments.archive import pack, reduced, unpack
-from astraea.experiments.cache import fill, in_order
+from astraea.experiments.cache import in_order
 from astraea.experiments.grid import Grid, run_grid
 from astraea.experiments.lease_term import recommended_term, select_lease_term
-from astraea.experiments.run import Call, Run
-from astraea.traces.describe import describe, offered_load
+from astraea.experiments.run import Run
 from astraea.traces.trace import Trace
-from papers.gavel.throughputs.table import Throughputs
-
-
-def call(start: int = 3, **changes: Any) -> Call:
-    """A function of the package that gives a table."""
-    return replace(Call(describe, (tiny(),), {"start": start}), **changes)
-
-
-def test_whatever_decides_a_call_is_in_its_key() -> None:
-    changes: list[dict[str, Any]] = [
-        {"arguments": (tiny("other"),)},
-        {"arguments": (tiny(last=101.0),)},
-        {"keep": {"jobs": ("jct",)}},
-        {"function": offered_load},
-    ]
-    assert call().key == call(7).key  # what it is called does not decide it
-    assert len({call().key, *(call(**change).key for change in changes)}) == 5
-
-
-def test_what_an_argument_has_remembered_is_not_in_the_key() -> None:
-    table = Throughputs.compact()
-    before, fields = call(arguments=((table, 1),)).key, set(vars(table))
-    table.kind(table.job_types[0], 1)
-    assert set(vars(table)) > fields
-    assert call(arguments=((table, 1),)).key == before
-    assert call(arguments=((table.by_placement(), 1),)).key != before
-
-
-def test_a_call_that_fails_is_named(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match="start 9: AttributeError: "):
-        run_grid([call(9, arguments=("height",))], cache=tmp_path, progress=False)
 
 
 def test_rows_stand_beside_the_index() -> None:
     values = [pd.DataFrame({"x": [1, 2]}), pd.DataFrame({"x": [3]})]
-    grid = Grid([call(), call(9)], pd.DataFrame({"seed": [0, 1]}))
+    runs = [Run(tiny(), FOUR, get_policy("fifo"), seed) for seed in (0, 1)]
+    grid = Grid(runs, pd.DataFrame({"row": [0, 1]}))
     assert len((grid + grid).runs) == len((grid + grid).index) == 4
     assert (grid + grid).index.index.tolist() == [0, 1, 2, 3]
     parts = iter(values)
-    runs = [call(), call(arguments=(tiny("other"),))]
-    table = Grid(runs, grid.index).table(lambda _: next(parts))
+    table = grid.table(lambda _: next(parts))
     assert table.to_numpy().tolist() == [[0, 1], [0, 2], [1, 3]]
-    assert list(table) == ["seed", "x"]
+    assert list(table) == ["row", "x"]
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.exhaustive)])
@@ -106,22 +74,11 @@ def test_words_that_are_missing_and_types_come_back() -> None:
     assert unpack(pack(table.iloc[:0])).dtypes.equals(table.dtypes)
 
 
-def test_a_call_is_computed_once_and_comes_back_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("astraea.experiments.cache.CACHE", tmp_path)
-    fill([call(), call()])
-    assert len(list(tmp_path.glob("*.zip"))) == 1
-    monkeypatch.setattr("astraea.experiments.cache.compute", None)
-    fill([call()])
-    (found,) = run_grid([call()], progress=False)
-    pd.testing.assert_frame_equal(found, describe(tiny()), check_exact=True)
-
-
 def test_one_run_of_each_kind_comes_first_and_then_the_longest() -> None:
     long = Trace.from_frame(pd.concat([tiny().frame] * 2).assign(job_id=lambda jobs: range(len(jobs))), name="long")
-    runs: dict[str, Run | Call] = {f"fifo {seed}": Run(tiny(), FOUR, get_policy("fifo"), seed) for seed in (0, 1)}
+    runs = {f"fifo {seed}": Run(tiny(), FOUR, get_policy("fifo"), seed) for seed in (0, 1)}
     runs |= {"long": Run(long, FOUR, get_policy("fifo")), "astraea": Run(tiny(), FOUR, get_policy("astraea"))}
-    runs |= {"table": call(), "again": call(4, expected=9.0)}
-    assert in_order(runs) == ["table", "fifo 0", "astraea", "again", "long", "fifo 1"]
+    assert in_order(runs) == ["fifo 0", "astraea", "long", "fifo 1"]
 
 
 ONE = Cluster(1, 1)

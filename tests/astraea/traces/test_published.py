@@ -51,6 +51,8 @@ def test_supercloud(tmp_path: Path) -> None:
     assert trace.submit_time.tolist() == [0, 50] and trace.queueing_delay.tolist() == [300, 10]
     assert trace.duration.tolist() == [3600, 100]
     np.testing.assert_array_equal(trace.time_limit, [86400, np.nan])
+    without = read(tmp_path, SUPERCLOUD.replace(",1440,", ",0,"))
+    assert without.job_id.tolist() == ["700", "701"] and np.isnan(without.time_limit).all()
     assert trace.excluded_jobs[["job_id", "reason"]].to_numpy().tolist() == [
         ["700", "is an earlier run of a job that was requeued"], ["702", "never started"], ["703", "asks for 0 GPUs"],
     ]  # fmt: skip

@@ -5,6 +5,9 @@ from __future__ import annotations
 from hashlib import sha256
 from pathlib import Path
 
+import pytest
+
+from astraea.traces.named import nodes_of
 from astraea.traces.sources import SOURCES
 
 
@@ -28,3 +31,13 @@ def test_checksums_are_those_of_the_real_files(shared: Path) -> None:
             assert sha256((shared / "data" / folder / file.name).read_bytes()).hexdigest() == file.sha256
     for name, checksum in SOURCES["elasticflow"].members.items():
         assert sha256((shared / "data" / "elasticflow" / name).read_bytes()).hexdigest() == checksum
+
+
+def test_only_names_have_nodes_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file hides the name of a download, and not that of a synthetic workload."""
+    names = ("venus", "w2", "philly-vcs", "log.csv")
+    monkeypatch.chdir(tmp_path)
+    assert [nodes_of(name) for name in names] == [100, 64, 64, None]
+    for name in names:
+        Path(name).write_text("")
+    assert [nodes_of(name) for name in names] == [100, None, None, None]

@@ -179,6 +179,12 @@ def test_bad_tables(column: str, value: object, says: str) -> None:
     assert says in str(caught.value)
 
 
+@pytest.mark.parametrize("column, most", [("demand", 1_000_000), ("duration", 1e10), ("submit_time", 1e10)])
+def test_the_bound_that_a_sentence_names_is_allowed(column: str, most: float) -> None:
+    jobs = table().assign(queueing_delay=np.nan)
+    assert Trace.from_frame(jobs.assign(**{column: most})).frame[column].tolist() == [most] * len(jobs)
+
+
 @pytest.mark.parametrize("has_index", [False, True])
 def test_the_table_of_a_trace_is_read_as_the_same_trace(tmp_path: Path, has_index: bool) -> None:
     whole = Trace.from_frame(table(), name="t", weights={"north": 3.0, "south": 1 / 3, "idle": 2.0})

@@ -205,9 +205,6 @@ def test_a_value_beyond_the_axis_has_its_unit(end: float, beyond: float, text: s
     assert f"[{text.split()[1]}]" in ax.get_xlabel()
 
 
-
-
-
 def test_labels_say_which_axes_are_logarithmic_or_cut() -> None:
     fig, axes = charts.panels(columns=2)
     axes[0].set(xscale="log", xlabel="Jobs", ylabel="JCT [h]", ylim=(1, 2))
@@ -243,7 +240,6 @@ def test_the_picture_has_the_exact_colours_of_the_drawing(tmp_path: Path, monkey
         assert color.lower() in drawn
         wanted = np.array(matplotlib.colors.to_rgb(color))
         assert abs(pixels - wanted).max(axis=1).min() <= 3 / 255, name
-
 
 
 def test_ecdf_points_are_exact() -> None:

@@ -95,10 +95,10 @@ def test_the_released_aware_fifo_takes_the_fastest_free_type_until_a_gang_fits_n
 def test_released_packing_keeps_pairs_whose_throughputs_reach_1_in_all(kept, stays):
     problem = all_pairs(moment(np.ones((6, 2)), [1, 1]), kept)
     allocate = get_policy("gandiva-released").make()
-    first = pairs_of(problem, allocate(problem), problem.pairs)
+    first = pairs_of(problem, given := allocate(problem), given.pairs)
     assert len(first) == 3
     again = allocate(problem)
-    assert (pairs_of(problem, again, problem.pairs) == first) == stays
+    assert (pairs_of(problem, again, again.pairs) == first) == stays
     np.testing.assert_allclose(again.paired[again.paired > 0], 1 / 3)
     two = problem.some(np.array([0, 1]))  # for whom there is room
     np.testing.assert_allclose(get_policy("gandiva-released").make()(two).alone, 1 / 2)

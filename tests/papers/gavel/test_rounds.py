@@ -43,7 +43,8 @@ DRAWN: dict[str, tuple[Any, ...]] = {
         [(0, 0, 100), (1, 100, 200), (0, 200, 260), (1, 260, 320)],
     ),
     "another type is paid for": (
-        [("b", 1, 380, 0)], (1, 1), {0: (0.5, 0.4)}, {"preemption_overhead": 10}, [(0, 0, 100), (0, 100, 200)],
+        [("b", 1, 380, 0)], (1, 1), {0: (0.5, 0.4)}, {"preemption_overhead": 10, "by_part": False},
+        [(0, 0, 100), (0, 100, 200)],
     ),
     "what a job leaves waits": (
         [("a", 1, 100, 0), ("a", 1, 30, 0), ("a", 1, 50, 0), ("a", 1, 10, 20)], (2, 0), HALF, {},
@@ -73,6 +74,10 @@ DRAWN: dict[str, tuple[Any, ...]] = {
         [(0, 0, 100), (2, 0, 100), (1, 100, 200)],
     ),
     "all types at once": ([("a", 1, 50, 0)] * 2, (1, 1), BETTER, {}, [(0, 0, 100), (1, 0, 50)]),
+    "a gang that does fewer steps than it has GPUs": (
+        [("a", 2, 3, 0), ("a", 2, 1, 0)], (4, 0), {0: (1, 0), 1: (1, 0)}, {"lost_rounds": True},
+        [(0, 0, 1.5), (1, 0, 1.5 + 4 * 0.5)],  # it is given up after five rounds
+    ),
     "one type after the other": ([("a", 1, 50, 0)] * 2, (1, 1), BETTER, {"by_type": True}, [(0, 0, 50), (1, 0, 100)]),
     "nobody waits for a program in an idle cluster": (
         [("a", 1, 50, 5), ("a", 1, 50, 30), ("a", 1, 50, 1000)], (1, 0), LONE, {"solve_interval": 500.0},
@@ -134,7 +139,7 @@ def test_the_log_grows() -> None:
 
 
 EVERY = st.fixed_dictionaries(
-    {name: st.booleans() for name in ("by_type", "leftovers", "refill")}
+    {name: st.booleans() for name in ("by_type", "leftovers", "lost_rounds", "refill", "by_part")}
     | {"solve_interval": st.sampled_from([0.0, 35.0, 500.0]), "preemption_overhead": st.sampled_from([0.0, 3.0, 19.5])}
 )
 

@@ -22,7 +22,6 @@ def test_jobs_ask_for_as_much_however_their_service_spreads(width: float) -> Non
 
 def test_equal_jobs_are_over_sooner_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leases in turns end all jobs late where all are alike; where most are short, they end most jobs early."""
-    monkeypatch.setattr(spread, "SEEDS", 4)
     monkeypatch.setattr(spread, "SPREADS", (0.0, 1.8))
     table = spread.spread_table()
     jct = table.pivot_table(index="spread", columns="system", values="jct")

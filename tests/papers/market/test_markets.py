@@ -16,9 +16,9 @@ from astraea.core.errors import InputError
 from astraea.traces.trace import Trace
 from papers.market import metrics
 from papers.market.constraints import violations
+from papers.market.example import small_market, worked_example
 from papers.market.model import Market, MarketPlan, Schedule, checked
-from papers.market.policies.astraea.batches import astraea_market
-from papers.market.study.example import small_market, worked_example
+from papers.market.policies.batches import posted_prices
 from papers.market.workload import MIX, REAL, WHOLE, sample_market
 
 M = worked_example()
@@ -123,7 +123,7 @@ def test_no_market(bad: Market, said: str) -> None:
 )
 def test_no_setting(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as err:
-        astraea_market(M, **{"theta": (16.0, 16.0)} | settings)
+        posted_prices(M, **{"theta": (16.0, 16.0)} | settings)
     assert str(err.value) == said
 
 
@@ -132,8 +132,8 @@ def test_a_queue_that_few_rounds_never_end() -> None:
     n = 60
     queue = small_market("small", [1], [1], [(1, 1)], chunks=[1] * n, epochs=9, height=19.0)
     with pytest.raises(InputError, match=r"'small': 1125899906842624 slots are too short for 1 rounds.*; \d+ jobs"):
-        astraea_market(queue, theta=(16.0, 16.0), rounds=1)
-    assert len(astraea_market(queue, theta=(16.0, 16.0), rounds=n).schedules) == n
+        posted_prices(queue, theta=(16.0, 16.0), rounds=1)
+    assert len(posted_prices(queue, theta=(16.0, 16.0), rounds=n).schedules) == n
 
 
 def three_jobs() -> MarketPlan:
@@ -157,15 +157,22 @@ def test_what_a_plan_earned_and_for_whom() -> None:
     # the second has the ideal revenue of its round; the others run for two slots and one
     assert metrics.ideal_revenue(plan) == 98.0 + 90.0 + 99.0
     gains = metrics.gains(plan)
-    assert gains.to_dict() == {"tenant 1": 98.0 + 4.0, "tenant 2": 196.0 + 1.0 - 8.0, "tenant 3": 3.0}
-    assert gains.sum() == 294.0
-    assert metrics.revenue_fairness(plan) == pytest.approx([102 / 294 / 0.5, 189 / 294 / 0.125, 3 / 294 / 0.375])
+    # of the 8 that the second tenant pays, it would get 1 itself, which is no income (§5.1)
+    assert gains.to_dict() == {"tenant 1": 98.0 + 4.0, "tenant 2": 196.0 - 8.0, "tenant 3": 3.0}
+    alpha = [102 / 294 / 0.5, 188 / 294 / 0.125, 3 / 294 / 0.375]
+    assert metrics.revenue_fairness(plan) == pytest.approx(alpha)
     assert metrics.makespan(plan) == 5
     assert metrics.utilization(plan, 9).tolist() == [0.5, 1.0, 0.5, 0.0, 0.5]
     assert metrics.utilization(plan, 2).tolist() == [0.5, 1.0]
+    assert metrics.summary(plan) == pytest.approx({
+        "revenue": 294.0, "ideal_revenue": 287.0, "floored_revenue": 294.0, "revenue_per_job": 73.5,
+        "variance": np.var(alpha), "makespan": 5, "peak": 1.0, "shared": 1,
+    })  # fmt: skip
     # a late job costs, and convex revenue never ends
     late = changed(plan.schedules[0], start=148, end=150)
     assert changed(plan, schedules=(late,)).revenues[0] == -50.0
+    lost = metrics.summary(changed(plan, schedules=(late, *plan.schedules[1:])))
+    assert (lost["revenue"], lost["floored_revenue"]) == (146.0, 196.0)
     convex = changed(plan.market, jobs=changed(plan.market.jobs, utility="convex", slope=[-2.0] * 4))
     assert changed(plan, market=convex).revenues.tolist() == [2500.0] * 3 + [0.0]
 
@@ -210,12 +217,14 @@ def test_a_stretch_is_contiguous_and_starts_at_0() -> None:
         assert number == list(range(number[0], number[0] + 4))
         assert market.jobs.arrival.tolist() == [0, 0, 1, 1]
         firsts.add(number[0])
+        assert len(sample_market(three_tenants(), jobs=12, servers=3, tenants=3, seed=seed).jobs) == 12
     assert len(firsts) > 2
+    assert len(sample_market(three_tenants(), jobs=1, servers=1, tenants=1, seed=0).jobs) == 1
 
 
 @pytest.mark.parametrize("utility", ["linear", "convex"])
 def test_everything_drawn_is_in_its_printed_range(utility: str) -> None:
-    market = sample_market(synthetic("philly"), jobs=3000, seed=5, utility=utility)  # type: ignore[arg-type]
+    market = sample_market(synthetic("philly"), jobs=3000, seed=5, utility=utility, chunks="drawn")  # type: ignore[arg-type]
     for name, (low, high) in WHOLE.items():
         values = getattr(market.jobs, name)
         assert values.min() == low and values.max() == high, name
@@ -230,19 +239,19 @@ def test_everything_drawn_is_in_its_printed_range(utility: str) -> None:
 
 def test_a_property_depends_on_the_seed_alone() -> None:
     trace = synthetic("philly")
-    few = sample_market(trace, jobs=50, seed=3, utility="convex", servers=10, tenants=5, mixed=True)
-    many = sample_market(trace, jobs=80, seed=3)
+    few = sample_market(trace, jobs=50, seed=3, utility="convex", servers=10, tenants=5, mixed=True, chunks="drawn")
+    many = sample_market(trace, jobs=80, seed=3, chunks="drawn")
     for name in (*WHOLE, "train", "update", "size", "height"):
         assert np.array_equal(getattr(few.jobs, name), getattr(many.jobs, name)[:50]), name
     assert few.worker_bandwidth == many.worker_bandwidth and few.ps_bandwidth == many.ps_bandwidth
-    other = sample_market(trace, jobs=50, seed=4)
+    other = sample_market(trace, jobs=50, seed=4, chunks="drawn")
     assert not np.array_equal(few.jobs.train, other.jobs.train)
 
 
 def test_chunks_can_be_what_the_trace_asked_for() -> None:
     trace = synthetic("philly")
     asked = dict(zip(trace.job_id, trace.demand, strict=True))
-    market = sample_market(trace, jobs=200, seed=2, chunks="requested")
+    market = sample_market(trace, jobs=200, seed=2)
     assert market.jobs.chunks.tolist() == [asked[name] for name in market.jobs.job_id]
 
 
@@ -268,6 +277,7 @@ def test_every_tenant_brings_in_whole_servers() -> None:
         ({"tenants": 4}, "three: it has 3 tenants, so 4 cannot be taken"),
         ({"jobs": 9, "tenants": 2}, "three: its 2 largest tenants have 8 jobs, so 9 cannot be taken"),
         ({"chunks": "none"}, "chunks must be one of drawn, requested, got 'none'"),
+        ({"jobs": 0}, "the number of jobs must be a whole number of at least 1, got 0"),
     ],
 )
 def test_bad_numbers_are_refused(change: dict[str, object], sentence: str) -> None:

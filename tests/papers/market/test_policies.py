@@ -1,4 +1,4 @@
-"""Astraea on every market, Lemma 2 against all schedules there are, the worked example of §4.2-§4.4; the baselines."""
+"""Posted prices on every market, Lemma 2 against all schedules, the worked example of §4.2-§4.4; the baselines."""
 
 from __future__ import annotations
 
@@ -16,14 +16,25 @@ from market_small import market, spans
 
 from astraea.core.errors import InputError
 from papers.market.constraints import violations
+from papers.market.example import (
+    EXAMPLE_ROUNDS,
+    J11,
+    J12,
+    J21,
+    J22,
+    SLOTS,
+    THETA,
+    example_table,
+    small_market,
+    worked_example,
+)
 from papers.market.model import Market, MarketPlan
 from papers.market.policies import fair
-from papers.market.policies.astraea.batches import astraea_market, division, rounds_needed
-from papers.market.policies.astraea.capacity import Round, demand, empty_round, feasible_theta, least, occupy, price
-from papers.market.policies.astraea.max_revenue import NOWHERE, best_schedule, cost, min_cost_d, spread
 from papers.market.policies.batch_sche import batch_sche
+from papers.market.policies.batches import division, posted_prices, rounds_needed
+from papers.market.policies.capacity import Round, demand, empty_round, feasible_theta, least, occupy, price
 from papers.market.policies.fair import gandiva_fair, gangs, hived
-from papers.market.study.example import EXAMPLE_ROUNDS, J11, J12, J21, J22, SLOTS, THETA, small_market, worked_example
+from papers.market.policies.max_revenue import NOWHERE, best_schedule, cost, min_cost_d, spread
 
 
 @st.composite
@@ -57,7 +68,7 @@ THETAS = st.sampled_from([None, (2.0, 2.0), (16.0, 16.0), (1000.0, 50.0)])
 
 @given(markets(), THETAS, st.integers(1, 3), st.booleans())
 def test_every_plan(m: Market, theta: tuple[float, float] | None, rounds: int, is_own_priced: bool) -> None:
-    plan = astraea_market(m, theta=theta, rounds=rounds, is_own_priced=is_own_priced)
+    plan = posted_prices(m, theta=theta, rounds=rounds, is_own_priced=is_own_priced)
     assert violations(m, plan) == []
     paid = np.zeros(len(m.worker_quota))
     for s in plan.schedules:
@@ -138,6 +149,11 @@ def test_maximal_prices_keep_every_job_out() -> None:
     assert feasible_theta(m, 0.8)[0] - 1 == pytest.approx(0.8 * (theta[0] - 1))
 
 
+def test_a_job_may_take_the_whole_cluster() -> None:
+    d = demand(market([1], [4], servers=2, reach=2.0), 0)
+    assert d.distributed[1:].tolist() == [4, 2, 2, 1] and d.central[1:3].tolist() == [4, 2]
+
+
 def test_lambda_of_lemma_1() -> None:
     m = small_market("small", [1], [1], [(1, 1)], chunks=[1, 1], height=[100.0, 51.0])
     theta = (math.e, math.e)
@@ -185,8 +201,15 @@ def test_own_shares_and_the_job_that_pays() -> None:
     assert (start, end, workers, is_central, income) == (0, 3, 2, True, 85.0)  # 94 - 9, more than the paper's 76
 
 
+def test_every_number_of_the_example_is_the_papers() -> None:
+    table = example_table().set_index("quantity")
+    printed = table["paper"].dropna()
+    assert len(printed) == 13 and table.loc[printed.index, "value"].to_dict() == printed.to_dict()
+    assert table["value"].iloc[-1] == 5  # j22 waits for rounds of 32 slots
+
+
 def test_whole_example() -> None:
-    plan = astraea_market(EXAMPLE, theta=THETA, rounds=EXAMPLE_ROUNDS)
+    plan = posted_prices(EXAMPLE, theta=THETA, rounds=EXAMPLE_ROUNDS)
     # j22 takes 30 slots: postponed to the fifth interval, whose rounds have 32
     assert spans(plan) == {J11: (8, 10), J12: (9, 12), J21: (10, 12), J22: (64, 94)}
     assert not any(s.is_shared for s in plan.schedules)

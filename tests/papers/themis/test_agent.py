@@ -108,6 +108,22 @@ def test_estimates_are_made_of_losses_seen() -> None:
     assert 8 < new < 20
 
 
+def test_until_when_an_estimate_is_the_same() -> None:
+    """Two jobs run, local and spread, half as fast: at 90 s the first has had 1 epoch, and has another one at 120 s.
+
+    The estimate is asked for again from a second before then on. Where nothing runs, it is the same for ever.
+    """
+    arbiter = arbiter_of(workload([app("a", [10] * 3, gang=2)], 2, 1, 1))
+    agent = arbiter.agents[0]
+    assert arbiter.give(agent, "local") and arbiter.give(agent, "spread")
+    assert foresight.looks_best(agent.facts, agent.app.curves, 90.0) == (0, 1, 120.0)
+    assert foresight.looks_best(agent.facts, agent.app.curves, 130.0) == (0, 2, 180.0)
+    agent.learn(90.0)
+    assert agent.same_until == 119.0
+    agent.stop(agent.lots, 130.0)
+    assert foresight.looks_best(agent.facts, agent.app.curves, 130.0) == (0, 2, np.inf)
+
+
 def test_errors_are_bounded() -> None:
     """The rest is wrong by up to this part either way, by another part for every new estimate."""
     one, error, ratios = app("a", [curve(0.2, 60)], tuner=Tuner(4, 2, 1e-4, 80)), 0.9, []
@@ -143,6 +159,32 @@ def test_rho_by_hand() -> None:
         assert arbiter.rhos_with(a, local) == pytest.approx(np.array(expected) / 900)
         assert arbiter.rhos_with(b, local[2:]) == pytest.approx(3 * np.array([600 + 600] * 2) / 1200)
         assert arbiter.rhos_with(a, np.array([(0, 4)])) == pytest.approx((1200 + 1200) / 900), "VGG16 is half as fast"
+
+
+def test_at_the_second_of_its_arrival_an_app_counts_those_that_are_there() -> None:
+    """Its life has no length yet, so N is the number of active apps: three, of which each has a third of 6 GPUs.
+
+    Nothing is seen of the losses, so a job is as long as its tuner allows, 10 epochs.
+    """
+    arbiter = arbiter_of(workload([app("a", [5]), *(app(name, [5], arrival=60.0) for name in "bc")], 6))
+    a, b, c = (foresight.share(agent.facts, *arbiter.situation()) for agent in arbiter.agents)
+    assert (a, b, c) == pytest.approx((6 / 1.0, 2.0, 2.0))
+    assert arbiter.rhos(arbiter.agents) == pytest.approx([(60 + 600) / 600, 1.0, 1.0])
+
+
+def test_after_a_renewal_another_gang_may_use_the_rest_of_the_machine() -> None:
+    """The lease of b on machine 0 ends. A gang of 4 spares that machine until b is renewed; then c fills it."""
+    for is_renewed, size, machine in ((False, 4, 1), (True, 2, 0)):
+        arbiter = arbiter_of(workload([app("b", [5], gang=2), app("c", [5] * 2, gang=size)], 4, 4))
+        b, c = arbiter.agents
+        assert arbiter.give(b) and b.lots[0].pieces == ((0, 2),)
+        arbiter.now = 900.0
+        arbiter.end_leases(b, b.lots)
+        assert (arbiter.wished, arbiter.free) == ([2, 0], [4, 4])
+        if is_renewed:
+            assert arbiter.give(b) and b.lots[0].pieces == ((0, 2),)
+            assert (arbiter.wished, arbiter.free) == ([0, 0], [2, 4])
+        assert arbiter.give(c) and c.lots[0].pieces == ((machine, size),)
 
 
 def test_contention_is_an_average_over_a_life() -> None:

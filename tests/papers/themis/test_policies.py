@@ -13,8 +13,7 @@ from themis_small import app, arbiter_of, decided, tables, workload
 from astraea.core.arrays import IntArray
 from astraea.core.errors import InputError
 from papers.themis.auction import Bid, auction
-from papers.themis.policies import POLICIES, get_policy
-from papers.themis.policies.themis import partial_prize
+from papers.themis.policies import POLICIES, get_policy, partial_prize
 from papers.themis.simulate import simulate
 from papers.themis.workload import sample_workload
 
@@ -81,6 +80,7 @@ def test_astraea_with_a_lease_that_does_not_end() -> None:
         ("fifo", {}, f"policy must be one of {', '.join(POLICIES)}, got 'fifo'"),
         ("tiresias", {"f": 0.5}, "policy tiresias takes no parameter 'f'"),
         ("themis", {"f": 1.1}, "f must be a number from 0 to 1, got 1.1"),
+        ("themis", {"wait": -1.0}, "wait must be a number of at least 0, got -1.0"),
     ],
 )
 def test_bad_names_and_parameters(name: str, parameters: dict[str, Any], said: str) -> None:
@@ -102,7 +102,7 @@ def test_whom_a_lie_helps(policy: str) -> None:
     chosen = get_policy(name, **({"f": 0.0} if all_bid else {}))
     truth, lie = (simulate(crowded, chosen, lies={"app-3": factor}) for factor in (1.0, 3.0))
     if policy in ("themis", "strawman"):
-        assert lie.jobs["end_time"][3] < truth.jobs["end_time"][3]
+        assert lie.apps["end_time"][3] < truth.apps["end_time"][3]
     else:
         assert tables(lie) == tables(truth)
 

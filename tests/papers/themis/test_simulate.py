@@ -6,18 +6,17 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from themis_naive import Naive
 from themis_small import app, leases, tables, workload
 
 from astraea.core.errors import InputError, PolicyError
-from astraea.core.result import JOB_COLUMNS, Result
-from papers.themis import arbiter as themis_arbiter
-from papers.themis import simulate as themis_simulate
 from papers.themis.apps import AppTrace, Tuner, course
 from papers.themis.arbiter import ROUND, AppPolicy, Arbiter
+from papers.themis.measures import rho_summary
 from papers.themis.policies import POLICIES, get_policy
-from papers.themis.simulate import simulate
+from papers.themis.simulate import Run, simulate
 from papers.themis.workload import sample_workload
 
 
@@ -52,7 +51,7 @@ def test_same_as_a_second_simulator(seed: int, policy: str) -> None:
     w, term = drawn(seed)
     term = min(term, 3600.0) if policy == "astraea" else term
     result = simulate(w, get_policy(policy), lease_term=term)
-    assert (leases(result), list(result.jobs["overhead"])) == Naive(w, policy, term).run()
+    assert (leases(result), list(result.apps["overhead"])) == Naive(w, policy, term).run()
 
 
 @cache
@@ -61,7 +60,7 @@ def sampled(seed: int = 0) -> AppTrace:
 
 
 @cache
-def simulated(policy: str, seed: int, lease_term: float) -> Result:
+def simulated(policy: str, seed: int, lease_term: float) -> Run:
     return simulate(sampled(seed), get_policy(policy), lease_term=lease_term)
 
 
@@ -92,11 +91,9 @@ def test_what_is_conserved(policy: str, seed: int, term: float) -> None:
         look(arbiter)
 
     result = simulate(w, AppPolicy(policy, decide, inner.parameters), lease_term=term)
-    assert (result.policy, result.provenance["parameters"]["lease_term"]) == (policy, term)
     assert max(seen[::2]) > 0 and min(seen[1::2]) == 0
     assert tables(result) == tables(simulated(policy, seed, term)), "the same, byte by byte, when it is run again"
-    jobs, grants = result.jobs, result.grants
-    assert grants is not None
+    jobs, grants = result
     service = (grants["demand"] * (grants["end"] - grants["start"])).groupby(grants["job_id"]).sum()
     assert np.allclose(service.loc[jobs["job_id"]], jobs["attained_service"], rtol=1e-12)
     work = [one.gang * sum(phase.work for phase in course(one)) for one in w.apps]
@@ -118,30 +115,24 @@ def test_what_is_conserved(policy: str, seed: int, term: float) -> None:
     assert term < np.inf or (jobs["preemptions"] == 0).all()
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_the_timeline_is_made_of_the_leases(policy: str) -> None:
-    """At every whole hour, what each app has held until then and holds then; in the end what the table of apps says.
+def test_no_two_policies_do_the_same() -> None:
+    """Every policy is another one, here too."""
+    assert len({tables(simulated(policy, 0, 900.0)) for policy in POLICIES}) == len(POLICIES)
 
-    The first columns of apps are those that all results share, in their order.
-    """
-    result = simulated(policy, 0, 900.0)
-    grants, last = result.grants, result.timeline["time"].max()
-    assert grants is not None
-    assert last <= result.makespan < last + 3600
-    for _, row in result.timeline[result.timeline["time"].isin([3600.0, last])].iterrows():
-        mine = grants[grants["job_id"] == row["tenant"]]
-        inside = (np.minimum(mine["end"], row["time"]) - mine["start"]).clip(lower=0)
-        assert row["attained_service"] == pytest.approx((mine["demand"] * inside).sum(), rel=1e-9, abs=1e-6)
-        is_held = (mine["start"] <= row["time"]) & (row["time"] < mine["end"])
-        assert row["held"] == mine["demand"][is_held].sum()
-    at_end = result.timeline[result.timeline["time"] == last].set_index("tenant").loc[result.jobs["job_id"]]
-    over = (result.jobs["end_time"] <= last).to_numpy()
-    for column in ("attained_service", "fair_service"):
-        assert np.allclose(at_end[column][over], result.jobs[column][over], rtol=1e-9), column
-    assert (at_end[["held", "waiting"]][over] == 0).all(axis=None)
-    assert tuple(result.jobs.columns[: len(JOB_COLUMNS)]) == JOB_COLUMNS
-    others = [tables(simulated(other, 0, 900.0)) for other in POLICIES if other != policy]
-    assert tables(result) not in others, "no two policies do the same"
+
+def test_summary_of_two_apps_by_hand() -> None:
+    """Every figure, from distinct numbers; the bounds themselves are neither late nor short."""
+    columns = {
+        "finish_time_fairness": [1.0, 1.5, 1 / 0.95], "attained_service": [3600.0, 10800.0, 3600.0],
+        "work": [3600.0, 5400.0, 1800.0], "placement": [1.0, 0.5, 1.0], "jct": [100.0, 300.0, 500.0],
+        "rho_job": [0.9, 0.96, 0.95],
+    }  # fmt: skip
+    assert rho_summary(pd.DataFrame(columns)) == pytest.approx(
+        {
+            "max_rho": 1.5, "mean_rho": (2.5 + 1 / 0.95) / 3, "late": 1 / 3, "short": 1 / 3, "gpu_time": 5.0,
+            "relative_gpu_time": 5 / 3, "placement": 3.5 / 5, "average_jct": 300.0,
+        }
+    )  # fmt: skip
 
 
 def test_errors_hang_on_the_seed() -> None:
@@ -163,19 +154,18 @@ def many_short_jobs(seed: int) -> AppTrace:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_sharing_incentive(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sharing_incentive(seed: int) -> None:
     """With f = 1 no app is worse off than with 1/N of the cluster to itself, where apps are divisible.
 
     Jobs stop and start at no cost here. Policies that look at other things serve in order of arrival.
     """
-    for module, name in ((themis_arbiter, "CHECKPOINT"), (themis_arbiter, "RESTART"), (themis_simulate, "RESTART")):
-        monkeypatch.setattr(module, name, 0.0)
-    w = many_short_jobs(seed)
-    jobs = simulate(w, get_policy("themis", f=1.0), lease_term=60.0).jobs
+    w, free = many_short_jobs(seed), (0.0, 0.0)
+    jobs = simulate(w, get_policy("themis", f=1.0), lease_term=60.0, overheads=free).apps
     assert (jobs["overhead"] == 0).all() and (jobs["contention"] > 1.5).all()
     assert (jobs["finish_time_fairness"] <= 1).all()
     for policy in ("optimus", "gandiva-packing"):
-        assert simulate(w, get_policy(policy), lease_term=60.0).jobs["finish_time_fairness"].max() > 1.2
+        jobs = simulate(w, get_policy(policy), lease_term=60.0, overheads=free).apps
+        assert jobs["finish_time_fairness"].max() > 1.2
 
 
 def test_two_apps_by_hand() -> None:
@@ -189,25 +179,22 @@ def test_two_apps_by_hand() -> None:
     result = simulate(w, get_policy("tiresias"), lease_term=600.0)
     assert leases(result) == [("a", 0.0, 600.0, True)] * 4 + [("b", 600.0, 900.0, True)] * 4
     expected = {
-        "job_id": ["a", "b"], "tenant": ["a", "b"], "user": ["a", "b"], "model": ["vgg16", "vgg16"],
-        "demand": [4, 4], "gang": [1, 1], "exploration": [4, 4], "leases": [4, 4], "preemptions": [0, 0],
+        "job_id": ["a", "b"], "model": ["vgg16", "vgg16"], "gang": [1, 1],
+        "exploration": [4, 4], "leases": [4, 4], "preemptions": [0, 0],
         "submit_time": [0, 300], "first_start_time": [0, 600], "end_time": [600, 900], "jct": [600, 600],
-        "duration": [600, 300], "slowdown": [1, 2], "queueing_delay": [0, 300], "overhead": [0, 0],
+        "duration": [600, 300], "queueing_delay": [0, 300], "overhead": [0, 0],
         "attained_service": [2400, 1200], "work": [2400, 1200], "placement": [1, 1],
         "fair_service": [1800, 1800], "rho_job": [4 / 3, 2 / 3],
         "contention": [1.5, 1.5], "finish_time_fairness": [600 / 900, 600 / 450],
     }  # fmt: skip
-    assert set(expected) == set(result.jobs.columns)
+    assert set(expected) == set(result.apps.columns)
     for column, values in expected.items():
-        assert list(result.jobs[column]) == pytest.approx(values), column
-    row = {"time": [0, 0], "attained_service": [0, 0], "fair_service": [0, 0], "held": [4, 0], "waiting": [0, 0]}
-    for column, values in row.items():
-        assert list(result.timeline[column]) == values, column
+        assert list(result.apps[column]) == pytest.approx(values), column
 
 
 def test_what_an_app_cannot_use_it_is_not_owed() -> None:
     """Jobs of 600 s and 300 s on 4 GPUs: 2 GPUs are owed for 300 s, then 1 for 300 s."""
-    jobs = simulate(workload([app("a", [10, 5])], 4), get_policy("themis")).jobs
+    jobs = simulate(workload([app("a", [10, 5])], 4), get_policy("themis")).apps
     assert jobs["fair_service"][0] == jobs["attained_service"][0] == 900.0
 
 
@@ -228,7 +215,7 @@ def test_one_app_alone_by_hand(policy: str) -> None:
     w = workload([app("a", FOUR_LOSSES, gang=2, tuner=HALVING)], 4)
     result = simulate(w, get_policy(policy), lease_term=np.inf)
     assert leases(result) == [("a", 0.0, 300.0, True), ("a", 0.0, 600.0, True)]
-    row = result.jobs.iloc[0]
+    row = result.apps.iloc[0]
     assert (row["end_time"], row["duration"], row["contention"]) == (600.0, 570.0, 1.0)
     assert row["finish_time_fairness"] == pytest.approx(600 / 570)
     assert row["attained_service"] == 2 * (300 + 600)
@@ -243,7 +230,7 @@ def test_a_preempted_job_by_hand() -> None:
     minute ago, so it restarts too: ready at 325 s, done at 350 s.
     """
     w = workload([app("a", [2]), app("b", [2])], 1)
-    jobs = simulate(w, get_policy("tiresias"), lease_term=60.0).jobs
+    jobs = simulate(w, get_policy("tiresias"), lease_term=60.0).apps
     found = jobs[["end_time", "preemptions", "overhead", "leases", "queueing_delay"]].to_numpy()
     assert found.tolist() == [[290.0, 2, 50.0, 3, 120.0], [350.0, 2, 50.0, 3, 180.0]]
 
@@ -253,6 +240,7 @@ def test_a_preempted_job_by_hand() -> None:
     [
         ({"lease_term": 59.9}, "lease_term must be a time of at least one round, 60 s, or inf, got 59.9"),
         ({"error": 1.0}, "error must be a part from 0 to below 1, got 1.0"),
+        ({"overheads": (5.0, -1.0)}, "a restart must be a time from 0 [s], got -1.0"),
         ({"seed": -1}, "the seed must be a whole number of at least 0, got -1"),
         ({"lies": {"c": 2.0}}, "small: there is no app 'c' that could lie"),
         ({"lies": {"b": 0.0}}, "app 'b': the factor on its rho must be above 0, got 0.0"),
@@ -277,6 +265,6 @@ def test_a_policy_may_wait_for_hours_but_not_for_ever() -> None:
             for agent in arbiter.agents:
                 arbiter.give(agent)
 
-    jobs = simulate(TINY, AppPolicy("late", late)).jobs
+    jobs = simulate(TINY, AppPolicy("late", late)).apps
     assert asked == [ROUND * k for k in range(601)]
     assert list(jobs["end_time"]) == [601 * ROUND] * 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,10 @@ TUNER = "a tuner needs first >= 1, eta >= 2, longest >= first and tolerance > 0,
         (second(arrival=-1.0), [8], "app 'b': arrival must be a time from 0 [s], got -1.0"),
         (second(gang=9), [8], "app 'b': gang must be from 1 to the 8 GPUs of the largest machine, got 9"),
         (second(tuner=Tuner(first=0)), [8], f"app 'b': {TUNER}(first=0, eta=2, tolerance=0.0005, longest=120)"),
+        (second(tuner=Tuner(eta=1)), [8], f"app 'b': {TUNER}(first=4, eta=1, tolerance=0.0005, longest=120)"),
+        (second(tuner=Tuner(tolerance=0.0)), [8], f"app 'b': {TUNER}(first=4, eta=2, tolerance=0.0, longest=120)"),
+        (second(tuner=Tuner(longest=3)), [8], f"app 'b': {TUNER}(first=4, eta=2, tolerance=0.0005, longest=3)"),
+        (second(tuner=Tuner(2, longest=2)), [8], "app 'b', job 0: it must have from 1 to 2 epochs, got 3"),
     ],
 )
 def test_no_workload(apps: list[App], machines: list[Any], said: str) -> None:
@@ -57,6 +61,17 @@ def test_no_workload(apps: list[App], machines: list[Any], said: str) -> None:
     with pytest.raises(InputError) as err:
         AppTrace("small", tuple(apps), np.array(machines))
     assert str(err.value) == said
+
+
+def test_limits_that_are_allowed() -> None:
+    """A gang as large as the largest machine, one cut after the only epoch, jobs as long as the tuner allows."""
+    largest = replace(GOOD, gang=8, arrival=0.0, tuner=Tuner(first=1, eta=2, tolerance=1e-9, longest=3))
+    trace = AppTrace("small", (largest, replace(largest, name="b")), np.array([1, 8]))
+    assert (trace.gpus, [app.gang for app in trace.apps]) == (9, [8, 8])
+    assert course(replace(largest, tuner=Tuner(3, longest=3)))[0] == Phase(2, 5 * 60.0)
+    for thing, field in ((largest, "gang"), (trace, "machines")):
+        with pytest.raises(FrozenInstanceError):
+            setattr(thing, field, 1)
 
 
 def test_course_by_hand() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from papers.ye2022.fairness import boxes, paired, short, short_cases
+from papers.ye2022.fairness import boxes, short, short_cases
 
 
 def test_shares_count_those_that_are_owed_something() -> None:
@@ -25,15 +25,3 @@ def test_cases_below_one_are_below_it_by_more_than_rounding() -> None:
 def test_a_box_has_five_quantiles() -> None:
     frame = pd.DataFrame({"scheduler": "a", "tenant": ["y"] * 101 + ["x"], "rho": [*range(101), np.nan]})
     assert boxes(frame, "rho", ["scheduler", "tenant"]).to_numpy().tolist() == [["a", "y", 5, 25, 50, 75, 95, 101]]
-
-
-def test_a_difference_counts_if_its_interval_excludes_zero() -> None:
-    values = {"astraea": [1.0, 2.0, 3.0], "fifo": [2.0, 3.0, 4.5], "themis": [0.0, 2.5, 3.0], "hived": [0.5, 1.4, 2.5]}
-    rows = [("r", name, seed, x) for name, some in values.items() for seed, x in enumerate(some)]
-    frame = pd.DataFrame(rows, columns=["reading", "scheduler", "seed", "x"])
-    found = paired(frame, "x", factor=2)
-    assert found.loc[("r", "fifo"), "difference"] == 2 * 3.5 / 3 and found.loc[("r", "fifo"), "mean"] == 2 * 9.5 / 3
-    assert found["finding"].tolist() == ["", "lower", "within noise", "higher"]
-    assert found["n"].tolist() == [3] * 4
-    few = paired(frame[frame["seed"] < 2], "x")
-    assert few["finding"].tolist() == [""] + ["too few seeds"] * 3

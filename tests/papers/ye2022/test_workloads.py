@@ -14,7 +14,7 @@ from astraea.core.errors import InputError
 from astraea.traces.readers import read_trace
 from astraea.traces.trace import Trace
 from papers.ye2022 import workloads
-from papers.ye2022.readings import FLAWED, FROM_PAPERS, IN_PROGRAM, learnable
+from papers.ye2022.readings import FLAWED, FROM_PAPERS, IN_PROGRAM, in_program, learnable
 from papers.ye2022.rules import SEVEN
 from papers.ye2022.whole_rounds import simulate_in_whole_rounds
 from papers.ye2022.workloads import load_workload, paths_of, title
@@ -79,6 +79,7 @@ def test_a_title_says_where_a_workload_is_from() -> None:
 def test_nobody_knows_the_future_of_a_trace_without_a_past() -> None:
     assert set(FROM_PAPERS) == {*SEVEN, "fifo"}
     assert {policy.name for policy in IN_PROGRAM.values()} == {"astraea-released", "yarn-cs"}
+    assert [*in_program(["fifo", "hived", "themis"])] == ["themis", "fifo"] and in_program(FROM_PAPERS) == IN_PROGRAM
     jobs = load_workload("venus", "small")[0]
     assert learnable(FROM_PAPERS, jobs) == [*FROM_PAPERS]
     without = dataclasses.replace(jobs, history=None)

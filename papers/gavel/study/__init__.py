@@ -1,1 +1,0 @@
-"""Studies of the notebooks on Gavel [Narayanan2020]."""

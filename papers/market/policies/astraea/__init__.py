@@ -1,1 +1,0 @@
-"""Algorithms 1 to 5 of [Wang2023]."""

@@ -1,1 +1,0 @@
-"""Studies of the notebooks on the market of [Wang2023]."""
