@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import importlib
 import re
 from functools import cache
@@ -58,6 +59,14 @@ def exercises(path: Path) -> list[str]:
     """The text of each numbered exercise."""
     _, _, text = prose(path).partition("\n## Exercises\n")
     return re.split(r"^(?:#+ |\*\*)?\d+\. ", text, flags=re.MULTILINE)[1:]
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("[0-9]*.ipynb")), ids=lambda path: path.stem)
+def test_its_pictures_are_the_figures(path: Path) -> None:
+    figures = {figure.read_bytes() for figure in (ROOT / "figures").glob("*.png")}
+    stored = [output.data["image/png"] for cell in cells(path, "code") for output in cell.outputs
+              if "image/png" in output.get("data", {})]  # fmt: skip
+    assert stored and all(base64.b64decode(picture) in figures for picture in stored)
 
 
 @each_of_both
