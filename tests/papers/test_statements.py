@@ -208,7 +208,7 @@ def test_each_relation_reaches_its_verdicts(id: str, tables: Tables, verdict: Ve
 
 def test_every_statement_has_a_rule_a_sentence_and_a_kind() -> None:
     claims = pd.read_csv(statements.ROOT / "data" / "claims.csv", dtype=str, keep_default_na=False)
-    assert len(claims) == 148 and claims["id"].is_unique and set(claims["id"]) == set(statements._entries())
+    assert len(claims) == 150 and claims["id"].is_unique and set(claims["id"]) == set(statements._entries())
     assert claims["statement"].str.endswith(".").all() and claims["statement"].is_unique
     assert set(claims["kind"]) == {"given", "example", "construction", "result"}
     assert not claims["note"].str.contains(r"[{}`]").any() and (claims["note"].str.split().str.len() <= 45).all()
