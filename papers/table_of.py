@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -31,8 +32,8 @@ def table_of(measure: Callable[..., Mapping[str, Any] | pd.DataFrame], **axes: I
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     calls = (joblib.delayed(measure)(**point) for point in points)
     found = joblib.Parallel(return_as="generator", batch_size=1)(calls)
-    rows = []
-    for point, one in zip(points, progress("simulating", "runs", len(points), found), strict=True):
+    quiet, rows = "TQDM_DISABLE" in os.environ, []  # which tqdm does not see in a notebook
+    for point, one in zip(points, progress("simulating", "runs", len(points), found, disable=quiet), strict=True):
         part = one if isinstance(one, pd.DataFrame) else pd.DataFrame([dict(one)])
         rows.append(part.assign(**point)[[*point, *(c for c in part if c not in point)]])
     return pd.concat(rows, ignore_index=True)
