@@ -1,10 +1,11 @@
 """Average JCTs that Gavel's authors published with their code, and the same runs here.
 
 The notebooks beside the released simulator print the average JCT of jobs 4,000 to 4,999 of seed 0, on 36 V100s, 36
-P100s and 36 K80s. For gangs they are probably from an older version of the code: on a trace of gangs,
-averages of the released code and ours differ by 2.4 % under LAS het. (`verification`), while the published average is
-13 % above ours. The differences of that version are unknown. We tried one change at a time. The table shows how far
-LAS het. and LAS het. with sharing then are from the published averages (-11.7 and -15.1 % without a change):
+P100s and 36 K80s. For gangs they are probably from an older version of the code: on a trace of gangs, averages of the
+released code and ours differ by 2.4 % under LAS het. (`verification`), while the published average is 13 % above ours.
+The differences of that version are unknown. With an earlier engine, which ends within 0.1 points of this one here, we
+tried one change at a time. The table shows how far LAS het. and LAS het. with sharing then are from the published
+averages (-11.7 and -15.1 % without a change):
 
     no GPUs beyond the allocation           -11.7  -14.7
     rounds of 12 minutes                    -11.3  -14.7

@@ -1,10 +1,10 @@
 """Rounds ([Narayanan2020] §5), compiled.
 
-At the start of a round, jobs and pairs are taken in the order of their priorities, X over the time received since X was
-computed, while their gangs fit (Algorithm 1). All hold their GPUs to the end of the round, or until they have ended.
-A round is over when the last of its jobs has done the whole steps that fit in `round_length`. Every GPU of a type is as
-good as another one, so a job that has the same type again, beside the same job or none, has the same GPUs again. A job
-that ran before, but not there in the last round, first loses `overhead`.
+At the start of a round, jobs and pairs are taken in the order of their priorities while their gangs fit (Algorithm 1).
+A priority is X over what was received since X was computed. All hold their GPUs to the end of the round, or until they
+have ended. A round is over when the last of its jobs has done the whole steps that fit in `round_length`. Every GPU of
+a type is as good as another one, so a job that has the same type again, beside the same job or none, has the same GPUs
+again. A job that ran before, but not there in the last round, first loses `overhead`.
 
 `Rules` has what the paper and the program of its authors do differently. The program fills one type after the other
 (`by_type`). So a job may be taken for a type on which it has less priority than on a later one. It gives what is left
